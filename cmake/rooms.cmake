@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# One object library per room; a room sees only what design lets it see.
+find_package(Threads REQUIRED)
+
+function(add_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;INCLUDES" ${ARGN})
+  file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${ROOM_SOURCES})
+  add_library(${name} OBJECT ${room_sources})
+  target_include_directories(${name} PRIVATE ${ROOM_INCLUDES})
+endfunction()
+
+set(ROOT ${CMAKE_CURRENT_SOURCE_DIR})
+set(SIM_INCLUDES ${ROOT}/simulator/include ${ROOT}/simulator/src)
+
+add_room(room_sim_core SOURCES ${ROOT}/simulator/src/core/*.cpp ${ROOT}/simulator/src/run/*.cpp INCLUDES ${SIM_INCLUDES})
+add_room(room_sim_vector SOURCES ${ROOT}/simulator/src/numerics/*.cpp ${ROOT}/simulator/src/vector/*.cpp INCLUDES ${SIM_INCLUDES})
+add_room(room_sim_move SOURCES ${ROOT}/simulator/src/move/*.cpp ${ROOT}/simulator/src/cube/*.cpp INCLUDES ${SIM_INCLUDES})
+add_room(room_op_host SOURCES ${ROOT}/op_host/*.cpp INCLUDES ${ROOT}/op_host ${ROOT}/op_kernel)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only way an instruction reaches memory. An instruction first says what it reads and writes, as its documentation
+// means it (active lanes, m x k, mSize x nSize), and gets host pointers back. Bounds are checked in every mode; in
+// checked mode the same declaration feeds the race check and the initialisation shadow, so the two can never disagree
+// with what was executed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "machine/call.h"
+
+namespace ascend_attention::sim {
+
+class Core;  // one AIC or AIV of one block, with its memories, pipes and machine state
+
+// Bytes an instruction touches, relative to Operand::address: `bytes` at offset + i0*stride0 + i1*stride1 for
+// i0 < count0, i1 < count1. Strides may be zero or larger than 2^31 bytes; negative strides do not exist on the
+// machine.
+struct Region {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t count0 = 1;
+    std::uint64_t stride0 = 0;
+    std::uint64_t count1 = 1;
+    std::uint64_t stride1 = 0;
+};
+
+// One instruction being executed. Construct it first (it counts the instruction, ticks its pipe, bounds the run),
+// then Require() every documented parameter rule, then declare all Reads, then all Writes, then compute.
+class Access {
+public:
+    Access(Core& core, const Call& call);
+
+    // A documented limit. Raises a finding and ends the core when `ok` is false, e.g.
+    // Require(repeat <= 255, "repeatTimes", repeat, "0..255").
+    void Require(bool ok, const char* parameter, std::int64_t given, const char* allowed);
+    // Start address alignment of an operand, in bytes (UB 32, L0A/L0B 512, L0C 64 ...).
+    void RequireAligned(const Operand& operand, const char* name, std::uint64_t alignment);
+    // The operand must lie in this memory (a vector operand in UB, Mmad's A in L0A ...).
+    void RequireSpace(const Operand& operand, const char* name, Space space);
+
+    // A value that the instruction computes with: uninitialised bytes are an error in checked mode.
+    const std::byte* Reads(const Operand& operand, const char* name, const Region& region);
+    // A value that is only carried to another place (copies, LoadData, Fixpipe without arithmetic): uninitialised
+    // bytes are carried along by Carries() and reported where something computes with them or when they reach an
+    // output.
+    const std::byte* ReadsToCarry(const Operand& operand, const char* name, const Region& region);
+    std::byte* Writes(const Operand& operand, const char* name, const Region& region);
+    // Declares the destination defined only where the source bytes are. Call after Writes, once per contiguous piece,
+    // only when ChecksInitialisation(); offsets are relative to the operands' addresses.
+    void Carries(const Operand& to, std::uint64_t to_offset, const Operand& from, std::uint64_t from_offset,
+                 std::uint64_t bytes);
+    // Marks bytes inside an earlier Writes as undefined (padding lanes whose content the documentation leaves open).
+    void Undefines(const Operand& operand, const Region& region);
+    bool ChecksInitialisation() const;
+
+    Core& core() const { return core_; }
+
+private:
+    Core& core_;
+    const Call& call_;
+};
+
+}  // namespace ascend_attention::sim

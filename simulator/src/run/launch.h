@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine as the host sees it: register buffers, launch a kernel on the cores of an SoC, get a report.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "machine/call.h"
+
+namespace ascend_attention::sim {
+
+enum class Mode : std::uint8_t { kFast, kChecked };
+enum class KernelKind : std::uint8_t { kMix, kCubeOnly, kVectorOnly };
+
+// Global memory a kernel may touch. Everything else is out of bounds. `writable` false makes a store a finding;
+// `initialised` false poisons the buffer before the launch (every byte 0xFF: a NaN in each float type) and makes reads
+// of it findings; `output` makes undefined bytes that reach it findings. `read_only` input needs no race tracking.
+struct GlobalBuffer {
+    void* data = nullptr;
+    std::uint64_t bytes = 0;
+    bool writable = false;
+    bool initialised = true;
+    bool output = false;
+    std::string name;
+};
+
+// One kernel of the two device libraries: the same entry compiled for each core type. Either may be null when the kind
+// does not need it. Every argument is a 64-bit word (a GM_ADDR or an integer).
+struct Kernel {
+    std::string name;
+    void* cube_entry = nullptr;
+    void* vector_entry = nullptr;
+    KernelKind kind = KernelKind::kMix;
+};
+
+struct LaunchSpec {
+    Kernel kernel;
+    std::uint32_t blocks = 0;  // AI cores: one AIC and its two AIVs each for kMix
+    std::string soc = "Ascend910B2";
+    Mode mode = Mode::kFast;
+    int threads = 0;  // host threads; 0 = CPUs available
+    std::vector<std::uint64_t> arguments;
+    std::vector<GlobalBuffer> buffers;
+    std::uint64_t instruction_limit = 0;  // per core; 0 = default
+};
+
+enum class Severity : std::uint8_t { kError, kUndocumentedOrder, kWarning };
+
+struct Finding {
+    Severity severity = Severity::kError;
+    std::string kind;  // "race", "bounds", "uninitialised", "alignment", "parameter", "deadlock", "flag", ...
+    std::string text;  // complete, readable: calls, files and lines, operands, offsets, limits, cores, pipes, buffer
+};
+
+struct CoreReport {
+    std::string core;  // "block 3 AIV1"
+    std::array<std::uint64_t, kPipeCount> instructions{};
+};
+
+struct RunReport {
+    std::string kernel;
+    std::string soc;
+    Mode mode = Mode::kFast;
+    std::uint32_t blocks = 0;
+    std::array<std::uint64_t, kPipeCount> instructions{};
+    std::uint64_t global_bytes_read = 0;
+    std::uint64_t global_bytes_written = 0;
+    std::vector<CoreReport> cores;
+    std::vector<Finding> findings;  // warnings when the launch returned; everything when it threw
+    double seconds = 0.0;
+};
+
+// Device code did something the machine would not survive, or, in checked mode, something whose result depends on
+// timing. what() is the first finding's text and how many more there are.
+class SimulatorFailure : public std::runtime_error {
+public:
+    SimulatorFailure(const std::string& text, RunReport report)
+        : std::runtime_error(text), report_(std::move(report)) {}
+    const RunReport& report() const { return report_; }
+
+private:
+    RunReport report_;
+};
+
+// Loads the two device libraries and looks an entry up by name (throws std::runtime_error with dlerror's text).
+Kernel LoadKernel(const std::string& cube_library, const std::string& vector_library, const std::string& name,
+                  KernelKind kind);
+
+// Blocks until every core has finished. Thread-safe: several host threads may launch at once. Throws SimulatorFailure.
+RunReport Launch(const LaunchSpec& spec);
+
+}  // namespace ascend_attention::sim
