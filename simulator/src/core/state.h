@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine state that scalar instructions set and later pipe instructions use: part of each Core.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "machine/call.h"
+
+namespace ascend_attention::sim {
+
+enum class AtomicMode : std::uint8_t { kNone, kAdd, kMax, kMin };
+
+// The vector mask register pair. In counter mode mask[0] is an element count. `specified` becomes false after a call
+// that leaves the register in a state the documentation does not promise (count forms, isSetMask = true).
+struct MaskState {
+    bool counter_mode = false;
+    bool specified = true;
+    std::array<std::uint64_t, 2> mask{~std::uint64_t{0}, ~std::uint64_t{0}};
+};
+
+struct AtomicState {
+    AtomicMode mode = AtomicMode::kNone;
+    DType dtype = DType::kOther;
+};
+
+// Set by SetFixpipeNz2ndFlag / SetFixpipePreQuantFlag / SetFixPipeConfig, used by Fixpipe.
+struct FixpipeState {
+    std::uint16_t nd_count = 1;
+    std::uint16_t source_nd_stride = 0;
+    std::uint16_t target_nd_stride = 0;
+    std::uint64_t quant_scalar = 0;
+    std::uint64_t quant_vector_address = 0;
+    std::uint64_t relu_address = 0;
+    bool unit_flag = false;
+};
+
+struct MachineState {
+    MaskState mask;
+    AtomicState atomic;
+    FixpipeState fixpipe;
+    float deq_scale = 1.0F;
+    std::uint64_t padding_value = 0;  // SetPadValue, bits of the element type
+    bool hf32 = false;
+};
+
+}  // namespace ascend_attention::sim
