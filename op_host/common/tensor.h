@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor as the host sees it: where it is, what it holds, its shape. Never owns memory, never reads the data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/dtype.h"
+
+namespace ascend_attention {
+
+using Shape = std::vector<int64_t>;
+
+struct TensorView {
+    const void* data = nullptr;  // may be null: checks, inference and planning look at the shape only
+    DType dtype = DType::kOther;
+    Shape shape;
+    bool contiguous = true;
+};
+
+// Elements of a shape; saturates at INT64_MAX instead of overflowing.
+int64_t NumElements(const Shape& shape);
+// "(2, 3, 4)", "(5,)", "()".
+std::string ShapeText(const Shape& shape);
+
+}  // namespace ascend_attention

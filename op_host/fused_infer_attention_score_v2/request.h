@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of npu_fused_infer_attention_score_v2 as the caller made it: every argument of the document, by its name, in
+// its order, with its default. Nothing is checked or normalised here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/tensor.h"
+
+namespace ascend_attention {
+
+struct FusedInferAttentionScoreV2Request {
+    using OptionalTensor = std::optional<TensorView>;
+    using OptionalLengths = std::optional<std::vector<int64_t>>;
+
+    OptionalTensor query;  // required; empty here means the caller passed none (161001)
+    OptionalTensor key;    // required
+    OptionalTensor value;  // required
+
+    OptionalTensor query_rope;
+    OptionalTensor key_rope;
+    OptionalTensor pse_shift;
+    OptionalTensor atten_mask;
+    OptionalLengths actual_seq_qlen;
+    OptionalLengths actual_seq_kvlen;
+    OptionalTensor block_table;
+    OptionalTensor dequant_scale_query;
+    OptionalTensor dequant_scale_key;
+    OptionalTensor dequant_offset_key;
+    OptionalTensor dequant_scale_value;
+    OptionalTensor dequant_offset_value;
+    OptionalTensor dequant_scale_key_rope;  // reserved
+    OptionalTensor quant_scale_out;
+    OptionalTensor quant_offset_out;
+    OptionalTensor learnable_sink;
+
+    int64_t num_query_heads = 1;
+    int64_t num_key_value_heads = 0;  // 0: as many as query heads
+    double softmax_scale = 1.0;
+    int64_t pre_tokens = 2147483647;
+    int64_t next_tokens = 2147483647;
+    std::string input_layout = "BSH";
+    int64_t sparse_mode = 0;
+    int64_t block_size = 0;
+    int64_t query_quant_mode = 0;
+    int64_t key_quant_mode = 0;
+    int64_t value_quant_mode = 0;
+    int64_t inner_precise = 0;
+    bool return_softmax_lse = false;
+
+    // Reserved by the document: to be left at their default.
+    std::optional<int64_t> query_dtype;
+    std::optional<int64_t> key_dtype;
+    std::optional<int64_t> value_dtype;
+    std::optional<int64_t> query_rope_dtype;
+    std::optional<int64_t> key_rope_dtype;
+    std::optional<int64_t> key_shared_prefix_dtype;
+    std::optional<int64_t> value_shared_prefix_dtype;
+    std::optional<int64_t> dequant_scale_query_dtype;
+    std::optional<int64_t> dequant_scale_key_dtype;
+    std::optional<int64_t> dequant_scale_value_dtype;
+    std::optional<int64_t> dequant_scale_key_rope_dtype;
+};
+
+}  // namespace ascend_attention

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a canonical problem to the plan that the device reads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/soc.h"
+#include "common/status.h"
+#include "plan/attention_plan.h"
+#include "plan/problem.h"
+
+namespace ascend_attention {
+
+struct Plan {
+    std::string kernel;          // entry name: "attention_prefill_float16" or "attention_prefill_bfloat16"
+    std::vector<uint8_t> bytes;  // AttentionPlan | SequencePlan[] | CoreRange[]
+    uint32_t block_count = 0;    // AI cores to launch
+    uint64_t workspace_bytes = 0;
+
+    // Views into `bytes`.
+    const AttentionPlan& header() const;
+    const SequencePlan* sequences() const;
+    const CoreRange* cores() const;
+};
+
+// Splits the work over the cores of `soc`. The problem must have at least one row; a problem that does not fit the
+// engine's 32-bit plan is a 561002 with the number and its limit.
+Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan);
+
+// Readable form for people, the CLI and tests.
+std::string Describe(const Plan& plan);
+
+}  // namespace ascend_attention

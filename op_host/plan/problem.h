@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// AttentionProblem: what every attention operator is lowered to. 64-bit everywhere; offsets and strides count elements.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/dtype.h"
+#include "plan/attention_plan.h"
+
+namespace ascend_attention {
+
+// Band ends that limit nothing. Far from the 64-bit limits, so that sums with lengths are safe.
+constexpr int64_t kBandOpenLow = -(int64_t(1) << 60);
+constexpr int64_t kBandOpenHigh = int64_t(1) << 60;
+
+// Query rows [0, query_length) against keys [0, key_length). A row at position p sees the keys of
+// [p + band_low, p + band_high]. key_length 0: the rows are only zeroed (LSE +inf).
+struct ProblemSequence {
+    int64_t query = 0;  // element offset of (head 0, position 0)
+    int64_t key = 0;
+    int64_t value = 0;
+    int64_t output = 0;
+    int64_t lse = 0;
+    int64_t mask = 0;
+    int64_t query_length = 0;
+    int64_t key_length = 0;
+    int64_t band_low = kBandOpenLow;
+    int64_t band_high = kBandOpenHigh;
+};
+
+struct AttentionProblem {
+    std::string op;                 // the operator the caller called, for error texts
+    DType dtype = DType::kFloat16;  // of query, key, value and output
+    int64_t query_heads = 0;
+    int64_t key_heads = 0;  // divides query_heads; query head h reads key head h / (query_heads / key_heads)
+    int64_t head_dim = 0;
+    int64_t value_head_dim = 0;
+    HeadStrides query{};  // of query heads, also when the planner folds a group into rows
+    HeadStrides key{};
+    HeadStrides value{};
+    HeadStrides output{};
+    HeadStrides lse{};
+    RowOrder fold_order = RowOrder::kHeadMajor;  // order in which folded rows lie closest in memory
+    bool has_mask = false;  // one byte per (position, key), non-zero hides; the same for every head
+    int64_t mask_row = 0;   // elements between two mask rows
+    bool writes_lse = false;
+    double scale = 1.0;
+    std::vector<ProblemSequence> sequences;  // only with query_length >= 1
+};
+
+}  // namespace ascend_attention
