@@ -5,14 +5,22 @@ find_package(Threads REQUIRED)
 function(add_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;INCLUDES" ${ARGN})
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${ROOM_SOURCES})
+  if(NOT room_sources)
+    set(room_sources ${CMAKE_BINARY_DIR}/empty.cpp)
+    file(TOUCH ${room_sources})
+  endif()
   add_library(${name} OBJECT ${room_sources})
   target_include_directories(${name} PRIVATE ${ROOM_INCLUDES})
 endfunction()
 
 set(ROOT ${CMAKE_CURRENT_SOURCE_DIR})
 set(SIM_INCLUDES ${ROOT}/simulator/include ${ROOT}/simulator/src)
+set(HOST_INCLUDES ${ROOT}/op_host ${ROOT}/op_kernel)
 
 add_room(room_sim_core SOURCES ${ROOT}/simulator/src/core/*.cpp ${ROOT}/simulator/src/run/*.cpp INCLUDES ${SIM_INCLUDES})
 add_room(room_sim_vector SOURCES ${ROOT}/simulator/src/numerics/*.cpp ${ROOT}/simulator/src/vector/*.cpp INCLUDES ${SIM_INCLUDES})
 add_room(room_sim_move SOURCES ${ROOT}/simulator/src/move/*.cpp ${ROOT}/simulator/src/cube/*.cpp INCLUDES ${SIM_INCLUDES})
-add_room(room_op_host SOURCES ${ROOT}/op_host/*.cpp INCLUDES ${ROOT}/op_host ${ROOT}/op_kernel)
+add_room(room_op_host SOURCES ${ROOT}/op_host/*.cpp INCLUDES ${HOST_INCLUDES})
+# The launch interface and the operators' entry points: the only code that sees both the host side and the machine.
+add_room(room_doors SOURCES ${ROOT}/csrc/launch/sim/*.cpp ${ROOT}/csrc/doors/*.cpp
+         INCLUDES ${ROOT}/csrc ${HOST_INCLUDES} ${SIM_INCLUDES})

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Device code for the simulator. As with the device toolchain, every kernel source is compiled once per core type, and
+# the core type is a compile-time constant there.
+set(DEVICE_DEFINITIONS_cube __DAV_C220_CUBE__ __DAV_CUBE__)
+set(DEVICE_DEFINITIONS_vector __DAV_C220_VEC__ __DAV_VEC__)
+
+# add_device_libraries(<name> <source>...): lib<name>_cube.so and lib<name>_vector.so.
+# Include directories are those of the device build and no others, so that host code cannot slip in.
+function(add_device_libraries name)
+  foreach(core_type cube vector)
+    set(library ${name}_${core_type})
+    add_library(${library} SHARED ${ARGN})
+    set_target_properties(${library} PROPERTIES LINKER_LANGUAGE CXX)
+    target_compile_definitions(${library} PRIVATE __CCE_AICORE__=220 __DAV_C220__ ${DEVICE_DEFINITIONS_${core_type}})
+    target_include_directories(${library} PRIVATE ${ROOT}/simulator/include ${ROOT}/op_kernel)
+    target_link_libraries(${library} PRIVATE ascend_attention)
+  endforeach()
+endfunction()
+
+file(GLOB variant_sources CONFIGURE_DEPENDS ${ROOT}/op_kernel/variants/*.cpp)
+if(variant_sources)
+add_device_libraries(ascend_attention_kernels ${variant_sources})
+install(TARGETS ascend_attention_kernels_cube ascend_attention_kernels_vector LIBRARY DESTINATION .)
+endif()

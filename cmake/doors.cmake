@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# The thin doors: _core (pybind11, no torch) and _torch_ops (torch's stable ABI, no Python).
+find_package(Python 3.10 COMPONENTS Interpreter Development.Module)
+if(Python_FOUND AND NOT pybind11_DIR)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
+                  OUTPUT_VARIABLE pybind11_DIR OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+set(PYBIND11_FINDPYTHON ON)
+find_package(pybind11 2.12 CONFIG QUIET)
+
+file(GLOB core_sources CONFIGURE_DEPENDS ${ROOT}/csrc/python/*.cpp)
+if(pybind11_FOUND AND core_sources)
+  # NO_EXTRAS: link-time optimisation costs memory and a binding layer gains nothing from it.
+  pybind11_add_module(_core MODULE NO_EXTRAS ${core_sources})
+  set_target_properties(_core PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(_core PRIVATE ${ROOT}/csrc ${HOST_INCLUDES} ${SIM_INCLUDES})
+  target_link_libraries(_core PRIVATE ascend_attention)
+  install(TARGETS _core LIBRARY DESTINATION .)
+else()
+  set(message "pybind11 or the Python headers were not found by '${Python_EXECUTABLE}': _core cannot be built. "
+              "Give -DPython_EXECUTABLE=<python with pybind11>, or: pip install pybind11")
+  if(ASCEND_ATTENTION_REQUIRE_DOORS)
+    message(FATAL_ERROR ${message})
+  endif()
+  message(WARNING ${message})
+endif()
+
+file(GLOB torch_sources CONFIGURE_DEPENDS ${ROOT}/csrc/torch/*.cpp)
+if(ASCEND_ATTENTION_TORCH_DIR AND torch_sources)
+  add_library(_torch_ops MODULE ${torch_sources})
+  set_target_properties(_torch_ops PROPERTIES PREFIX "" LINKER_LANGUAGE CXX)
+  # The stable ABI of torch 2.10: the library then loads into that release and every later one.
+  target_compile_definitions(_torch_ops PRIVATE TORCH_TARGET_VERSION=0x020a000000000000)
+  target_include_directories(_torch_ops PRIVATE ${ROOT}/csrc ${HOST_INCLUDES})
+  target_include_directories(_torch_ops SYSTEM PRIVATE ${ASCEND_ATTENTION_TORCH_DIR}/include)
+  target_link_directories(_torch_ops PRIVATE ${ASCEND_ATTENTION_TORCH_DIR}/lib)
+  target_link_libraries(_torch_ops PRIVATE ascend_attention torch_cpu)
+  install(TARGETS _torch_ops LIBRARY DESTINATION .)
+endif()

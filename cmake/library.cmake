@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# libascend_attention.so: operator checks, planner, machine and launch. Everything else links to it.
+add_library(ascend_attention SHARED
+  $<TARGET_OBJECTS:room_sim_core>
+  $<TARGET_OBJECTS:room_sim_vector>
+  $<TARGET_OBJECTS:room_sim_move>
+  $<TARGET_OBJECTS:room_op_host>
+  $<TARGET_OBJECTS:room_doors>)
+set_target_properties(ascend_attention PROPERTIES LINKER_LANGUAGE CXX)
+target_link_libraries(ascend_attention PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+install(TARGETS ascend_attention LIBRARY DESTINATION .)
