@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/tensor.h"
+
+#include <limits>
+
+namespace ascend_attention {
+
+int64_t NumElements(const Shape& shape) {
+    int64_t count = 1;
+    for (const int64_t dim : shape) {
+        if (dim == 0) {
+            return 0;
+        }
+    }
+    for (const int64_t dim : shape) {
+        if (__builtin_mul_overflow(count, dim, &count)) {
+            return std::numeric_limits<int64_t>::max();
+        }
+    }
+    return count;
+}
+
+std::string ShapeText(const Shape& shape) {
+    std::string text = "(";
+    for (size_t i = 0; i < shape.size(); ++i) {
+        text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+    }
+    return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+}  // namespace ascend_attention

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/planner.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/text.h"
+#include "plan/split.h"
+#include "plan/visible_keys.h"
+
+namespace ascend_attention {
+namespace {
+
+constexpr int64_t kHeadsMax = 65535;
+constexpr int64_t kSequencesMax = int64_t(1) << 24;
+constexpr int64_t kTilesMax = int64_t(UINT32_MAX);
+constexpr int64_t kRowsMax = INT32_MAX;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
+
+Status NoPlan(const AttentionProblem& problem, const std::string& what, int64_t given, int64_t limit) {
+    Status status;
+    status.code = StatusCode::kInternal;
+    status.op = problem.op;
+    status.argument = what;
+    status.rule = "PLAN";
+    status.given = std::to_string(given);
+    status.allowed = Concat("at most ", limit);
+    return status;
+}
+
+Status CheckLimits(const AttentionProblem& problem) {
+    if (!IsHalfWidth(problem.dtype)) {
+        return NoPlan(problem, Concat("bytes per element of ", NameOf(problem.dtype)), SizeOf(problem.dtype), 2);
+    }
+    for (const int64_t dim : {problem.head_dim, problem.value_head_dim}) {
+        if (dim < 16 || dim > kHeadDimMax || dim % 16 != 0) {
+            return NoPlan(problem, "head_dim (a multiple of 16, at least 16)", dim, kHeadDimMax);
+        }
+    }
+    if (problem.query_heads < 1 || problem.query_heads > kHeadsMax) {
+        return NoPlan(problem, "query heads (at least 1)", problem.query_heads, kHeadsMax);
+    }
+    if (problem.key_heads < 1 || problem.query_heads % problem.key_heads != 0) {
+        return NoPlan(problem, "key heads (a divisor of the query heads)", problem.key_heads, problem.query_heads);
+    }
+    const int64_t count = int64_t(problem.sequences.size());
+    if (count < 1 || count > kSequencesMax) {
+        return NoPlan(problem, "sequences (at least 1)", count, kSequencesMax);
+    }
+    for (const ProblemSequence& sequence : problem.sequences) {
+        if (sequence.query_length < 1 || sequence.query_length > kSequenceLengthMax) {
+            return NoPlan(problem, "query length (at least 1)", sequence.query_length, kSequenceLengthMax);
+        }
+        if (sequence.key_length < 0 || sequence.key_length > kSequenceLengthMax) {
+            return NoPlan(problem, "key length (at least 0)", sequence.key_length, kSequenceLengthMax);
+        }
+    }
+    return OkStatus();
+}
+
+int64_t TilesOf(int64_t rows) { return CeilDiv(rows, kTileRowsMax); }
+
+// Heads that share a key head go into the rows of one tile when that makes fewer tiles: short queries would leave most
+// rows of a tile empty and read the same keys once per head.
+int64_t ChooseFold(const AttentionProblem& problem) {
+    const int64_t group = problem.query_heads / problem.key_heads;
+    int64_t folded_tiles = 0;
+    int64_t plain_tiles = 0;
+    for (const ProblemSequence& sequence : problem.sequences) {
+        if (sequence.query_length * group > kRowsMax) {
+            return 1;
+        }
+        if (sequence.key_length == 0) {
+            continue;  // rows that are only zeroed have no say
+        }
+        if (sequence.query_length >= kTileRowsMax) {
+            return 1;
+        }
+        folded_tiles += TilesOf(sequence.query_length * group);
+        plain_tiles += TilesOf(sequence.query_length) * group;
+    }
+    return folded_tiles < plain_tiles ? group : 1;
+}
+
+// The score tile of a wide head leaves room for fewer keys in L1; never more keys than the longest range needs.
+int64_t ChooseTileKeys(const AttentionProblem& problem, const std::vector<SequencePlan>& sequences) {
+    const int64_t widest = std::max(problem.head_dim, problem.value_head_dim) <= 128 ? kTileKeysMax : 256;
+    int64_t longest = 1;
+    for (const SequencePlan& sequence : sequences) {
+        const int64_t band = int64_t(sequence.band_high) - sequence.band_low + sequence.tile_rows;
+        longest = std::max(longest, std::min<int64_t>(sequence.key_length, band));
+    }
+    return std::min(widest, RoundUp(longest, kCubeStep));
+}
+
+int32_t ClampBand(int64_t end) { return int32_t(std::clamp<int64_t>(end, -int64_t(kBandLimit), int64_t(kBandLimit))); }
+
+SequencePlan PlanSequence(const ProblemSequence& sequence, int64_t fold) {
+    const int64_t rows = sequence.query_length * fold;
+    const int64_t tile_rows = RoundUp(CeilDiv(rows, TilesOf(rows)), 16);
+    SequencePlan plan{};
+    plan.query = sequence.query;
+    plan.key = sequence.key;
+    plan.value = sequence.value;
+    plan.output = sequence.output;
+    plan.lse = sequence.lse;
+    plan.mask = sequence.mask;
+    plan.query_length = int32_t(sequence.query_length);
+    plan.key_length = int32_t(sequence.key_length);
+    plan.band_low = ClampBand(sequence.band_low);
+    plan.band_high = ClampBand(sequence.band_high);
+    plan.tile_rows = int32_t(tile_rows);
+    plan.tile_count = int32_t(CeilDiv(rows, tile_rows));
+    return plan;
+}
+
+AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold) {
+    AttentionPlan plan{};
+    plan.version = kPlanVersion;
+    plan.sequence_count = uint32_t(problem.sequences.size());
+    plan.head_count = uint32_t(problem.query_heads / fold);
+    plan.group_fold = uint32_t(fold);
+    plan.heads_per_key_head = uint32_t(problem.query_heads / problem.key_heads / fold);
+    plan.row_order = problem.fold_order;
+    plan.head_dim = uint32_t(problem.head_dim);
+    plan.value_head_dim = uint32_t(problem.value_head_dim);
+    plan.has_mask = problem.has_mask ? 1 : 0;
+    plan.writes_lse = problem.writes_lse ? 1 : 0;
+    plan.scale = float(problem.scale);
+    plan.workspace_core_stride = kCoreWorkspaceBytes;
+    plan.query = problem.query;
+    plan.key = problem.key;
+    plan.value = problem.value;
+    plan.output = problem.output;
+    plan.lse = problem.lse;
+    plan.mask_row = problem.mask_row;
+    return plan;
+}
+
+std::vector<uint8_t> Serialise(const AttentionPlan& header, const std::vector<SequencePlan>& sequences,
+                               const std::vector<CoreRange>& cores) {
+    const size_t sequence_bytes = sequences.size() * sizeof(SequencePlan);
+    const size_t core_bytes = cores.size() * sizeof(CoreRange);
+    std::vector<uint8_t> bytes(sizeof(AttentionPlan) + sequence_bytes + core_bytes);
+    std::memcpy(bytes.data(), &header, sizeof(AttentionPlan));
+    std::memcpy(bytes.data() + sizeof(AttentionPlan), sequences.data(), sequence_bytes);
+    std::memcpy(bytes.data() + sizeof(AttentionPlan) + sequence_bytes, cores.data(), core_bytes);
+    return bytes;
+}
+
+}  // namespace
+
+// The buffer comes from operator new, which aligns more strictly than these structs need, and every struct's size is a
+// multiple of its alignment.
+const AttentionPlan& Plan::header() const { return *reinterpret_cast<const AttentionPlan*>(bytes.data()); }
+
+const SequencePlan* Plan::sequences() const {
+    return reinterpret_cast<const SequencePlan*>(bytes.data() + sizeof(AttentionPlan));
+}
+
+const CoreRange* Plan::cores() const {
+    return reinterpret_cast<const CoreRange*>(sequences() + header().sequence_count);
+}
+
+Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
+    if (Status status = CheckLimits(problem); !status.ok()) {
+        return status;
+    }
+    if (soc.aic_count < 1) {
+        return NoPlan(problem, "AI cores (at least 1)", soc.aic_count, INT32_MAX);
+    }
+    const int64_t fold = ChooseFold(problem);
+    AttentionPlan header = PlanHeader(problem, fold);
+    std::vector<SequencePlan> sequences;
+    sequences.reserve(problem.sequences.size());
+    int64_t tiles = 0;
+    for (const ProblemSequence& sequence : problem.sequences) {
+        sequences.push_back(PlanSequence(sequence, fold));
+        tiles += int64_t(sequences.back().tile_count) * header.head_count;
+    }
+    if (tiles > kTilesMax) {
+        return NoPlan(problem, "tiles", tiles, kTilesMax);
+    }
+    header.tile_keys = uint32_t(ChooseTileKeys(problem, sequences));
+    const std::vector<CoreRange> cores = SplitWork(header, sequences, soc.aic_count);
+    header.core_count = uint32_t(cores.size());
+
+    Plan result;
+    result.kernel = std::string("attention_prefill_") + NameOf(problem.dtype);
+    result.bytes = Serialise(header, sequences, cores);
+    result.block_count = header.core_count;
+    result.workspace_bytes = uint64_t(header.core_count) * uint64_t(kCoreWorkspaceBytes);
+    *plan = std::move(result);
+    return OkStatus();
+}
+
+}  // namespace ascend_attention
