@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options and fixtures that every test room shares.
+
+``--random-sample=N``  how many random cases each sampling test draws
+``--random-seed=S``    the seed they start from: an integer, or ``random`` for a fresh one in each session
+
+A test asks for ``seed`` (one integer of its own) or for ``sample_rng`` (then it runs N times, each time with its own
+generator). Both print what is needed to run the same case again.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+_TESTS = Path(__file__).resolve().parent
+if str(_TESTS) not in sys.path:
+    sys.path.insert(0, str(_TESTS))  # `from helpers.fia_cases import ...` from any room
+if importlib.util.find_spec("ascend_attention") is None:
+    sys.path.insert(0, str(_TESTS.parent / "python"))  # golden and precision work from a bare checkout
+
+_DEFAULT_SEED = 20251110
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ascend-attention")
+    group.addoption("--random-sample", type=int, default=20, metavar="N", help="random cases per sampling test")
+    group.addoption(
+        "--random-seed", default=str(_DEFAULT_SEED), metavar="S", help="base seed: an integer, or 'random' (printed)"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = str(config.getoption("--random-seed"))
+    base = secrets.randbelow(2**31) if given == "random" else int(given)
+    config.stash[_BASE_SEED] = base
+
+
+_BASE_SEED = pytest.StashKey[int]()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    base = config.stash[_BASE_SEED]
+    return f"random cases: --random-sample={config.getoption('--random-sample')} --random-seed={base}"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "_sample_index" in metafunc.fixturenames:
+        count = int(metafunc.config.getoption("--random-sample"))
+        metafunc.parametrize("_sample_index", range(count), ids=lambda index: f"sample{index}")
+
+
+def _derive(request: pytest.FixtureRequest) -> int:
+    # Each test has a stream of its own, so adding a test does not move the cases of another.
+    base = request.config.stash[_BASE_SEED]
+    return (base * 1_000_003 + zlib.crc32(request.node.nodeid.encode())) % 2**32
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """A seed of this test's own, printed so that a failure can be repeated."""
+    value = _derive(request)
+    print(f"seed {value} (session: --random-seed={request.config.stash[_BASE_SEED]})")
+    return value
+
+
+@pytest.fixture
+def sample_rng(seed: int, _sample_index: int) -> np.random.Generator:
+    """Runs the test ``--random-sample`` times, each with its own generator."""
+    return np.random.default_rng(seed)
