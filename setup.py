@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -54,10 +53,10 @@ class CMakeBuild(build_ext):
     def build(self, destination: Path) -> None:
         import pybind11
 
-        build = ROOT / "build" / f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}"
+        build = ROOT / "build" / str(sys.implementation.cache_tag)  # scripts/lib/setup.sh knows this name too
         torch = find_torch()
         configure = [
-            "cmake",
+            *("cmake", "--log-level=WARNING"),
             *("-S", str(ROOT), "-B", str(build), "-G", "Ninja"),
             "-DASCEND_ATTENTION_REQUIRE_DOORS=ON",
             f"-DPython_EXECUTABLE={sys.executable}",

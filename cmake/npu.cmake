@@ -9,15 +9,18 @@ if(NOT ASCEND_CANN_PACKAGE_PATH)
     "Without a toolkit, build with RUN_MODE=sim (the default).")
 endif()
 
-# Where the toolkit keeps the rules that compile Ascend C: 9.x, then 8.x, then older.
-find_file(ASCENDC_CMAKE ascendc.cmake NO_DEFAULT_PATH PATHS
-  ${ASCEND_CANN_PACKAGE_PATH}/tools/tikcpp/ascendc_kernel_cmake
-  ${ASCEND_CANN_PACKAGE_PATH}/compiler/tikcpp/ascendc_kernel_cmake
-  ${ASCEND_CANN_PACKAGE_PATH}/ascendc_devkit/tikcpp/samples/cmake)
+# Where the toolkit keeps the rules that compile Ascend C; the place moved between releases.
+find_file(ASCENDC_CMAKE ascendc.cmake NO_DEFAULT_PATH
+  PATHS ${ASCEND_CANN_PACKAGE_PATH}
+  PATH_SUFFIXES
+    tools/tikcpp/ascendc_kernel_cmake
+    compiler/tikcpp/ascendc_kernel_cmake
+    ${CMAKE_HOST_SYSTEM_PROCESSOR}-linux/tikcpp/ascendc_kernel_cmake
+    ascendc_devkit/tikcpp/samples/cmake)
 if(NOT ASCENDC_CMAKE)
   message(FATAL_ERROR
     "RUN_MODE=npu: '${ASCEND_CANN_PACKAGE_PATH}' is not a CANN toolkit: it holds no ascendc.cmake "
-    "(looked below tools/tikcpp, compiler/tikcpp and ascendc_devkit). Allowed: a CANN toolkit of version 8.0 or later.")
+    "(looked below tools/tikcpp, compiler/tikcpp, ${CMAKE_HOST_SYSTEM_PROCESSOR}-linux/tikcpp and ascendc_devkit). Allowed: a CANN toolkit of version 8.0 or later.")
 endif()
 
 message(FATAL_ERROR
