@@ -5,6 +5,10 @@
 
 #include <cstdint>
 
+// Machine functions that device code calls. Device libraries and the rest of the machine are built with hidden
+// visibility; these are the only symbols that cross.
+#define ASCEND_SIM_API __attribute__((visibility("default")))
+
 namespace ascend_attention::sim {
 
 enum class Space : std::uint8_t { kGlobal, kUb, kL1, kL0A, kL0B, kL0C, kBias, kFixpipe };

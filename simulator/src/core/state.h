@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "machine/call.h"
@@ -35,13 +36,29 @@ struct FixpipeState {
     bool unit_flag = false;
 };
 
+// SetFmatrix: the image a LoadData3D reads, one register per matrix side.
+struct FeatureMatrixState {
+    bool specified = false;
+    std::uint32_t height = 0;
+    std::uint32_t width = 0;
+    std::array<std::uint8_t, 4> pad{};  // left, right, top, bottom
+};
+
+// One flag per 512-byte unit of L0C: set when Mmad (unitFlag 3) hands a result over to Fixpipe.
+inline constexpr std::size_t kUnitBytes = 512;
+inline constexpr std::size_t kUnitCount = 128 * 1024 / kUnitBytes;
+
 struct MachineState {
     MaskState mask;
     AtomicState atomic;
     FixpipeState fixpipe;
     float deq_scale = 1.0F;
     std::uint64_t padding_value = 0;  // SetPadValue, bits of the element type
+    bool padding_specified = false;   // false until SetPadValue, and after a DataCopyPad that brought its own value
     bool hf32 = false;
+    std::array<FeatureMatrixState, 2> feature_matrix;  // left, right
+    std::uint64_t load_padding_value = 0;  // SetLoadDataPaddingValue, bits of the element type
+    std::array<std::uint8_t, kUnitCount> unit_flags{};
 };
 
 }  // namespace ascend_attention::sim

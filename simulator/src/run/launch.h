@@ -75,7 +75,7 @@ struct RunReport {
 
 // Device code did something the machine would not survive, or, in checked mode, something whose result depends on
 // timing. what() is the first finding's text and how many more there are.
-class SimulatorFailure : public std::runtime_error {
+class ASCEND_SIM_API SimulatorFailure : public std::runtime_error {
 public:
     SimulatorFailure(const std::string& text, RunReport report)
         : std::runtime_error(text), report_(std::move(report)) {}
@@ -86,10 +86,10 @@ private:
 };
 
 // Loads the two device libraries and looks an entry up by name (throws std::runtime_error with dlerror's text).
-Kernel LoadKernel(const std::string& cube_library, const std::string& vector_library, const std::string& name,
-                  KernelKind kind);
+ASCEND_SIM_API Kernel LoadKernel(const std::string& cube_library, const std::string& vector_library,
+                                 const std::string& name, KernelKind kind);
 
 // Blocks until every core has finished. Thread-safe: several host threads may launch at once. Throws SimulatorFailure.
-RunReport Launch(const LaunchSpec& spec);
+ASCEND_SIM_API RunReport Launch(const LaunchSpec& spec);
 
 }  // namespace ascend_attention::sim

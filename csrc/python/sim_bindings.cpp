@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// `_core.sim`: the machine for tests. `execute` runs one instruction on a core of its own.
+#include "sim_bindings.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "execute.h"
+#include "run/bench.h"
+#include "run/launch.h"
+#include "sim_report.h"
+
+namespace py = pybind11;
+
+namespace ascend_attention::python {
+
+namespace {
+
+using Bytes = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+
+std::map<std::string, Executor>& Executors() {
+    static auto* table = new std::map<std::string, Executor>;
+    return *table;
+}
+
+sim::Space SpaceFromName(const std::string& name) {
+    static const std::map<std::string, sim::Space> kNames = {
+        {"gm", sim::Space::kGlobal}, {"ub", sim::Space::kUb},    {"l1", sim::Space::kL1},  {"l0a", sim::Space::kL0A},
+        {"l0b", sim::Space::kL0B},   {"l0c", sim::Space::kL0C}, {"bt", sim::Space::kBias}, {"fb", sim::Space::kFixpipe}};
+    const auto found = kNames.find(name);
+    if (found == kNames.end()) {
+        throw py::value_error("unknown memory '" + name + "'");
+    }
+    return found->second;
+}
+
+sim::DType DTypeFromName(const std::string& name) {
+    static const std::map<std::string, sim::DType> kNames = {
+        {"float16", sim::DType::kFloat16}, {"bfloat16", sim::DType::kBfloat16}, {"float32", sim::DType::kFloat32},
+        {"int4", sim::DType::kInt4},       {"int8", sim::DType::kInt8},         {"uint8", sim::DType::kUint8},
+        {"int16", sim::DType::kInt16},     {"uint16", sim::DType::kUint16},     {"int32", sim::DType::kInt32},
+        {"uint32", sim::DType::kUint32},   {"int64", sim::DType::kInt64},       {"uint64", sim::DType::kUint64},
+        {"bytes", sim::DType::kOther}};
+    const auto found = kNames.find(name);
+    if (found == kNames.end()) {
+        throw py::value_error("unknown dtype '" + name + "'");
+    }
+    return found->second;
+}
+
+// One operand as the test gave it: (space, dtype, data, address[, defined]). `data` is an array of any type (its bytes
+// are placed) or an int (that many uninitialised bytes); `defined` marks single bytes as undefined by 0.
+struct TestOperand {
+    sim::Operand operand;
+    std::uint64_t bytes = 0;
+    bool initialised = true;
+    std::vector<std::uint8_t> data;
+    std::vector<std::uint8_t> defined;
+    std::uint8_t* host = nullptr;          // of a global operand
+    std::unique_ptr<std::uint8_t[]> heap;  // keeps host alive
+};
+
+std::vector<std::uint8_t> ToBytes(const py::handle& object) {
+    const py::array array = py::array::ensure(object, py::array::c_style);
+    if (!array) {
+        throw py::type_error("operand data must be an array, bytes-like or an int");
+    }
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(array.nbytes()));
+    if (!bytes.empty()) {
+        std::memcpy(bytes.data(), array.data(), bytes.size());
+    }
+    return bytes;
+}
+
+TestOperand ParseOperand(const py::handle& item) {
+    const auto fields = py::cast<py::tuple>(item);
+    if (fields.size() != 4 && fields.size() != 5) {
+        throw py::value_error("an operand is (space, dtype, data, address[, defined])");
+    }
+    TestOperand result;
+    result.operand.space = SpaceFromName(py::cast<std::string>(fields[0]));
+    result.operand.dtype = DTypeFromName(py::cast<std::string>(fields[1]));
+    if (py::isinstance<py::int_>(fields[2])) {
+        result.initialised = false;
+        result.bytes = py::cast<std::uint64_t>(fields[2]);
+    } else {
+        result.data = ToBytes(fields[2]);
+        result.bytes = result.data.size();
+    }
+    const auto address = py::cast<std::uint64_t>(fields[3]);
+    if (fields.size() == 5 && !fields[4].is_none()) {
+        result.defined = ToBytes(fields[4]);
+        if (result.defined.size() != result.bytes) {
+            throw py::value_error("`defined` must have one byte per byte of data");
+        }
+    } else if (!result.initialised) {
+        result.defined.assign(result.bytes, 0);
+    }
+    if (result.operand.space == sim::Space::kGlobal) {
+        // `address` is the misalignment of the buffer against 512 bytes.
+        result.heap.reset(new std::uint8_t[result.bytes + address + 512]);
+        const auto raw = reinterpret_cast<std::uintptr_t>(result.heap.get());
+        result.host = reinterpret_cast<std::uint8_t*>((raw + 511) / 512 * 512 + address);
+        result.operand.address = reinterpret_cast<std::uint64_t>(result.host);
+    } else {
+        result.operand.address = address;
+        result.operand.begin = address;
+        result.operand.end = address + result.bytes;
+    }
+    return result;
+}
+
+std::vector<sim::GlobalBuffer> GlobalBuffers(const std::vector<TestOperand>& operands) {
+    std::vector<sim::GlobalBuffer> buffers;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        const TestOperand& operand = operands[i];
+        if (operand.host != nullptr) {
+            sim::GlobalBuffer buffer;
+            buffer.data = operand.host;
+            buffer.bytes = operand.bytes;
+            buffer.writable = true;
+            buffer.initialised = operand.defined.empty();
+            buffer.name = "operand " + std::to_string(i);
+            buffers.push_back(buffer);
+        }
+    }
+    return buffers;
+}
+
+void Place(sim::Bench& bench, const TestOperand& operand) {
+    const std::uint8_t* defined = operand.defined.empty() ? nullptr : operand.defined.data();
+    const void* data = operand.initialised ? operand.data.data() : nullptr;
+    if (operand.host == nullptr) {
+        bench.Place(operand.operand.space, operand.operand.address, data, operand.bytes, defined);
+        return;
+    }
+    if (data != nullptr && operand.bytes != 0) {
+        std::memcpy(operand.host, data, operand.bytes);
+    }
+    bench.PlaceGlobalDefined(operand.operand.address, defined, operand.bytes);
+}
+
+py::tuple Execute(const std::string& name, const py::list& operand_list, const py::dict& params,
+                  const std::string& core, const std::string& mode, const py::object& state) {
+    const auto executor = Executors().find(name);
+    if (executor == Executors().end()) {
+        throw py::key_error("no instruction named '" + name + "'");
+    }
+    const sim::CoreType type = core == "cube" ? sim::CoreType::kCube : sim::CoreType::kVector;
+    std::vector<TestOperand> operands;
+    for (const py::handle item : operand_list) {
+        operands.push_back(ParseOperand(item));
+    }
+    sim::Bench bench(type, ModeFromName(mode), GlobalBuffers(operands));
+    for (const TestOperand& operand : operands) {
+        Place(bench, operand);
+    }
+    if (!state.is_none()) {
+        StateFromDict(py::cast<py::dict>(state), bench.core().state);
+    }
+    std::vector<sim::Operand> arguments;
+    for (const TestOperand& operand : operands) {
+        arguments.push_back(operand.operand);
+    }
+    const sim::Site site{"test", 1};
+    const sim::RunReport report = bench.Run([&] { executor->second(arguments, params, site); });
+    py::list outputs;
+    py::list defined;
+    for (const TestOperand& operand : operands) {
+        const void* bytes = operand.host != nullptr ? static_cast<const void*>(operand.host)
+                                                    : bench.core().memory(operand.operand.space) + operand.operand.address;
+        const auto count = static_cast<py::ssize_t>(operand.bytes);
+        outputs.append(py::array_t<std::uint8_t>(count, static_cast<const std::uint8_t*>(bytes)));
+        const std::vector<std::uint8_t> mask =
+            bench.Defined(operand.operand.space, operand.operand.address, operand.bytes);
+        defined.append(py::array_t<std::uint8_t>(count, mask.data()));
+    }
+    py::dict result = ReportToDict(report);
+    result["defined"] = defined;
+    result["state"] = StateToDict(bench.core().state);
+    return py::make_tuple(outputs, result);
+}
+
+}  // namespace
+
+void RegisterExecutor(const std::string& name, Executor executor) { Executors()[name] = std::move(executor); }
+
+void BindSim(py::module_& m) {
+    py::module_ sim_module = m.def_submodule("sim", "The simulated machine, for tests and tools.");
+    RegisterSimulatorError(m);
+    RegisterVectorExecutors();
+    RegisterMoveExecutors();
+    sim_module.def("execute", &Execute, py::arg("name"), py::arg("operands"), py::arg("params") = py::dict(),
+                   py::arg("core") = "vector", py::arg("mode") = "checked", py::arg("state") = py::none(),
+                   "Runs one instruction on a core of its own.\n\n"
+                   "operands: [(space, dtype, data, address[, defined])], destination first, in the order of the call's\n"
+                   "documentation; data is an array, or an int for that many uninitialised bytes; defined is one byte\n"
+                   "per byte of data, 0 = undefined. Returns ([uint8 arrays after execution], report); report has\n"
+                   "'findings', 'instructions', 'defined' (per operand) and 'state'. Raises SimulatorError.");
+    sim_module.def("executors", [] {
+        std::vector<std::string> names;
+        for (const auto& entry : Executors()) {
+            names.push_back(entry.first);
+        }
+        return names;
+    });
+}
+
+}  // namespace ascend_attention::python

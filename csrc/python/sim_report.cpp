@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_report.h"
+
+#include <array>
+#include <cstdint>
+#include <exception>
+
+namespace py = pybind11;
+
+namespace ascend_attention::python {
+
+namespace {
+
+const char* const kPipes[sim::kPipeCount] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
+
+py::dict CountsToDict(const std::array<std::uint64_t, sim::kPipeCount>& counts) {
+    py::dict result;
+    for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
+        result[kPipes[pipe]] = counts[pipe];
+    }
+    return result;
+}
+
+const char* SeverityName(sim::Severity severity) {
+    switch (severity) {
+        case sim::Severity::kError:
+            return "error";
+        case sim::Severity::kUndocumentedOrder:
+            return "undocumented order";
+        default:
+            return "warning";
+    }
+}
+
+template <typename T>
+void Get(const py::dict& values, const char* key, T& target) {
+    if (values.contains(key)) {
+        target = py::cast<T>(values[key]);
+    }
+}
+
+template <typename E>
+void GetEnum(const py::dict& values, const char* key, E& target) {
+    if (values.contains(key)) {
+        target = static_cast<E>(py::cast<int>(values[key]));
+    }
+}
+
+// Held for the life of the process, as pybind11's own exceptions are.
+PyObject* simulator_error = nullptr;
+
+void Raise(const sim::SimulatorFailure& failure) {
+    const py::object type = py::reinterpret_borrow<py::object>(simulator_error);
+    py::object error = type(py::str(failure.what()));
+    const py::dict report = ReportToDict(failure.report());
+    error.attr("findings") = report["findings"];
+    error.attr("report") = report;
+    PyErr_SetObject(simulator_error, error.ptr());
+}
+
+}  // namespace
+
+sim::Mode ModeFromName(const std::string& name) {
+    if (name == "fast") {
+        return sim::Mode::kFast;
+    }
+    if (name == "checked") {
+        return sim::Mode::kChecked;
+    }
+    throw py::value_error("mode is '" + name + "', allowed: fast, checked");
+}
+
+py::dict ReportToDict(const sim::RunReport& report) {
+    py::dict result;
+    result["kernel"] = report.kernel;
+    result["soc"] = report.soc;
+    result["mode"] = report.mode == sim::Mode::kFast ? "fast" : "checked";
+    result["blocks"] = report.blocks;
+    result["seconds"] = report.seconds;
+    result["instructions"] = CountsToDict(report.instructions);
+    result["global_bytes_read"] = report.global_bytes_read;
+    result["global_bytes_written"] = report.global_bytes_written;
+    py::list cores;
+    for (const sim::CoreReport& core : report.cores) {
+        py::dict entry;
+        entry["core"] = core.core;
+        entry["instructions"] = CountsToDict(core.instructions);
+        cores.append(entry);
+    }
+    result["cores"] = cores;
+    py::list findings;
+    for (const sim::Finding& finding : report.findings) {
+        py::dict entry;
+        entry["severity"] = SeverityName(finding.severity);
+        entry["kind"] = finding.kind;
+        entry["text"] = finding.text;
+        findings.append(entry);
+    }
+    result["findings"] = findings;
+    return result;
+}
+
+void StateFromDict(const py::dict& values, sim::MachineState& state) {
+    Get(values, "counter_mode", state.mask.counter_mode);
+    Get(values, "mask_specified", state.mask.specified);
+    if (values.contains("mask")) {
+        const auto mask = py::cast<py::sequence>(values["mask"]);
+        state.mask.mask = {py::cast<std::uint64_t>(mask[0]), py::cast<std::uint64_t>(mask[1])};
+    }
+    GetEnum(values, "atomic_mode", state.atomic.mode);
+    GetEnum(values, "atomic_dtype", state.atomic.dtype);
+    Get(values, "nd_count", state.fixpipe.nd_count);
+    Get(values, "source_nd_stride", state.fixpipe.source_nd_stride);
+    Get(values, "target_nd_stride", state.fixpipe.target_nd_stride);
+    Get(values, "quant_scalar", state.fixpipe.quant_scalar);
+    Get(values, "quant_vector_address", state.fixpipe.quant_vector_address);
+    Get(values, "relu_address", state.fixpipe.relu_address);
+    Get(values, "unit_flag", state.fixpipe.unit_flag);
+    Get(values, "deq_scale", state.deq_scale);
+    Get(values, "padding_value", state.padding_value);
+    Get(values, "hf32", state.hf32);
+}
+
+py::dict StateToDict(const sim::MachineState& state) {
+    py::dict result;
+    result["counter_mode"] = state.mask.counter_mode;
+    result["mask_specified"] = state.mask.specified;
+    result["mask"] = py::make_tuple(state.mask.mask[0], state.mask.mask[1]);
+    result["atomic_mode"] = static_cast<int>(state.atomic.mode);
+    result["atomic_dtype"] = static_cast<int>(state.atomic.dtype);
+    result["nd_count"] = state.fixpipe.nd_count;
+    result["source_nd_stride"] = state.fixpipe.source_nd_stride;
+    result["target_nd_stride"] = state.fixpipe.target_nd_stride;
+    result["quant_scalar"] = state.fixpipe.quant_scalar;
+    result["quant_vector_address"] = state.fixpipe.quant_vector_address;
+    result["relu_address"] = state.fixpipe.relu_address;
+    result["unit_flag"] = state.fixpipe.unit_flag;
+    result["deq_scale"] = state.deq_scale;
+    result["padding_value"] = state.padding_value;
+    result["hf32"] = state.hf32;
+    return result;
+}
+
+void RegisterSimulatorError(py::module_& m) {
+    if (simulator_error == nullptr) {
+        simulator_error = PyErr_NewExceptionWithDoc(
+            "ascend_attention.SimulatorError",
+            "The simulated kernel did something the device would not survive, or, in checked mode, something whose\n"
+            "result depends on timing. `findings` lists {'severity', 'kind', 'text'}; `report` is the run's report.",
+            PyExc_RuntimeError, nullptr);
+    }
+    m.attr("SimulatorError") = py::reinterpret_borrow<py::object>(simulator_error);
+    py::register_exception_translator([](std::exception_ptr pointer) {
+        try {
+            if (pointer) {
+                std::rethrow_exception(pointer);
+            }
+        } catch (const sim::SimulatorFailure& failure) {
+            Raise(failure);
+        }
+    });
+}
+
+}  // namespace ascend_attention::python

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine structures as Python dicts, and the exception.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "core/state.h"
+#include "run/launch.h"
+
+namespace ascend_attention::python {
+
+sim::Mode ModeFromName(const std::string& name);
+
+// {'kernel', 'soc', 'mode', 'blocks', 'seconds', 'instructions': {pipe: n}, 'global_bytes_read', 'global_bytes_written',
+//  'cores': [{'core', 'instructions'}], 'findings': [{'severity', 'kind', 'text'}]}
+pybind11::dict ReportToDict(const sim::RunReport& report);
+
+// MaskState and friends as a flat dict; absent keys keep their value.
+void StateFromDict(const pybind11::dict& values, sim::MachineState& state);
+pybind11::dict StateToDict(const sim::MachineState& state);
+
+// Creates `m.SimulatorError` (a RuntimeError with .findings and .report) and translates SimulatorFailure to it.
+void RegisterSimulatorError(pybind11::module_& m);
+
+}  // namespace ascend_attention::python

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/access.h"
+
+#include <string>
+
+#include "core/checker.h"
+#include "core/core.h"
+#include "core/findings.h"
+#include "core/machine.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+std::string Range(std::uint64_t begin, std::uint64_t end) {
+    return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+}
+
+// "src0 (UB float16)": which operand of the call a message is about.
+std::string DescribeOperand(const Operand& operand, const char* name) {
+    return std::string(name) + " (" + NameOf(operand.space) + " " + NameOf(operand.dtype) + ")";
+}
+
+std::string Key(const Call& call, const char* what) {
+    return std::string(call.name) + "|" + call.site.file + ":" + std::to_string(call.site.line) + "|" + what;
+}
+
+// One byte past the last byte of the region, relative to the operand's address.
+std::uint64_t EndOf(const Region& region) {
+    return region.offset + (region.count0 - 1) * region.stride0 + (region.count1 - 1) * region.stride1 + region.bytes;
+}
+
+bool IsEmpty(const Region& region) { return region.bytes == 0 || region.count0 == 0 || region.count1 == 0; }
+
+[[noreturn]] void OutOfBounds(Core& core, const Call& call, const Operand& operand, const char* name, const char* verb,
+                              std::uint64_t begin, std::uint64_t end, const std::string& limit) {
+    core.Fail("bounds",
+              Describe(call) + " on " + core.name() + ": " + DescribeOperand(operand, name) + " " + verb + " bytes " +
+                  Range(begin, end) + ", " + limit,
+              Key(call, name));
+}
+
+// The only per-operand cost of fast mode: one bounding-box test against the buffer and against the memory.
+std::byte* CheckLocal(Core& core, const Call& call, const Operand& operand, const char* name, const char* verb,
+                      const Region& region) {
+    const std::uint64_t begin = operand.address + region.offset;
+    const std::uint64_t end = operand.address + EndOf(region);
+    const std::uint64_t size = core.memory_bytes(operand.space);
+    const std::uint64_t limit = operand.end != 0 && operand.end < size ? operand.end : size;
+    if (end > limit || begin < operand.begin) {
+        std::string text;
+        if (size == 0) {
+            text = std::string("but this core has no ") + NameOf(operand.space);
+        } else if (operand.end != 0 && (end > operand.end || begin < operand.begin)) {
+            text = "but its buffer is " + Range(operand.begin, operand.end);
+        } else {
+            text = std::string("but ") + NameOf(operand.space) + " has " + std::to_string(size) + " usable bytes";
+        }
+        OutOfBounds(core, call, operand, name, verb, begin, end, text);
+    }
+    return core.memory(operand.space) + operand.address;
+}
+
+std::byte* CheckGlobal(Core& core, const Call& call, const Operand& operand, const char* name, const char* verb,
+                       const Region& region, const GlobalRegion** found) {
+    const std::uint64_t begin = operand.address + region.offset;
+    const std::uint64_t end = operand.address + EndOf(region);
+    const GlobalRegion* buffer = core.FindGlobal(begin);
+    if (buffer == nullptr) {
+        core.Fail("bounds",
+                  Describe(call) + " on " + core.name() + ": " + DescribeOperand(operand, name) + " " + verb + " " +
+                      std::to_string(end - begin) + " bytes outside every buffer of the launch: " +
+                      core.machine().global().DescribeNearest(begin),
+                  Key(call, name));
+    }
+    if (end > buffer->end) {
+        OutOfBounds(core, call, operand, name, verb, begin - buffer->begin, end - buffer->begin,
+                    "but buffer '" + buffer->name + "' has " + std::to_string(buffer->end - buffer->begin) + " bytes");
+    }
+    *found = buffer;
+    return reinterpret_cast<std::byte*>(operand.address);
+}
+
+}  // namespace
+
+Access::Access(Core& core, const Call& call) : core_(core), call_(call) { core.CountInstruction(call); }
+
+void Access::Require(bool ok, const char* parameter, std::int64_t given, const char* allowed) {
+    if (!ok) {
+        core_.Fail("parameter",
+                   Describe(call_) + " on " + core_.name() + ": " + parameter + " is " + std::to_string(given) +
+                       ", allowed: " + allowed,
+                   Key(call_, parameter));
+    }
+}
+
+void Access::RequireAligned(const Operand& operand, const char* name, std::uint64_t alignment) {
+    if (operand.address % alignment != 0) {
+        core_.Fail("alignment",
+                   Describe(call_) + " on " + core_.name() + ": " + DescribeOperand(operand, name) + " starts at byte " +
+                       std::to_string(operand.address) + ", which is not a multiple of " + std::to_string(alignment),
+                   Key(call_, name));
+    }
+}
+
+void Access::RequireSpace(const Operand& operand, const char* name, Space space) {
+    if (operand.space != space) {
+        core_.Fail("parameter",
+                   Describe(call_) + " on " + core_.name() + ": " + name + " lies in " + NameOf(operand.space) +
+                       ", it must lie in " + NameOf(space),
+                   Key(call_, name));
+    }
+}
+
+const std::byte* Access::Reads(const Operand& operand, const char* name, const Region& region) {
+    return ReadsToCarry(operand, name, region);
+}
+
+const std::byte* Access::ReadsToCarry(const Operand& operand, const char* name, const Region& region) {
+    if (IsEmpty(region)) {
+        return operand.space == Space::kGlobal ? reinterpret_cast<const std::byte*>(operand.address)
+                                               : core_.memory(operand.space) + operand.address;
+    }
+    if (operand.space == Space::kGlobal) {
+        const GlobalRegion* buffer = nullptr;
+        core_.global_bytes_read += region.bytes * region.count0 * region.count1;
+        return CheckGlobal(core_, call_, operand, name, "reads", region, &buffer);
+    }
+    return CheckLocal(core_, call_, operand, name, "reads", region);
+}
+
+std::byte* Access::Writes(const Operand& operand, const char* name, const Region& region) {
+    if (IsEmpty(region)) {
+        return operand.space == Space::kGlobal ? reinterpret_cast<std::byte*>(operand.address)
+                                               : core_.memory(operand.space) + operand.address;
+    }
+    if (operand.space == Space::kGlobal) {
+        const GlobalRegion* buffer = nullptr;
+        core_.global_bytes_written += region.bytes * region.count0 * region.count1;
+        std::byte* pointer = CheckGlobal(core_, call_, operand, name, "writes", region, &buffer);
+        if (!buffer->writable) {
+            core_.Fail("read-only",
+                       Describe(call_) + " on " + core_.name() + ": " + DescribeOperand(operand, name) +
+                           " writes into buffer '" + buffer->name + "', which is an input of the kernel",
+                       Key(call_, name));
+        }
+        return pointer;
+    }
+    return CheckLocal(core_, call_, operand, name, "writes", region);
+}
+
+void Access::Carries(const Operand&, std::uint64_t, const Operand&, std::uint64_t, std::uint64_t) {}
+
+void Access::Undefines(const Operand&, const Region&) {}
+
+bool Access::ChecksInitialisation() const { return core_.checker() != nullptr; }
+
+}  // namespace ascend_attention::sim

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/core.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "core/checker.h"
+#include "core/machine.h"
+#include "core/sync.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kReserved = 256;
+
+struct SpaceSize {
+    Space space;
+    std::uint64_t bytes;
+};
+constexpr SpaceSize kCubeSpaces[] = {{Space::kL1, 512 * kKiB},  {Space::kL0A, 64 * kKiB},
+                                     {Space::kL0B, 64 * kKiB},  {Space::kL0C, 128 * kKiB},
+                                     {Space::kBias, 1 * kKiB},  {Space::kFixpipe, 7 * kKiB}};
+constexpr SpaceSize kVectorSpaces[] = {{Space::kUb, 192 * kKiB}};
+
+template <typename Visit>
+void ForEachSpace(CoreType type, Visit visit) {
+    if (type == CoreType::kCube) {
+        for (const SpaceSize& entry : kCubeSpaces) {
+            visit(entry);
+        }
+    } else {
+        for (const SpaceSize& entry : kVectorSpaces) {
+            visit(entry);
+        }
+    }
+}
+
+std::uint64_t ArenaBytes(CoreType type) {
+    std::uint64_t total = 0;
+    ForEachSpace(type, [&](const SpaceSize& entry) { total += entry.bytes; });
+    return total;
+}
+
+class ArenaPool {
+public:
+    std::byte* Take(CoreType type) {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            std::vector<std::byte*>& list = free_[static_cast<int>(type)];
+            if (!list.empty()) {
+                std::byte* memory = list.back();
+                list.pop_back();
+                return memory;
+            }
+        }
+        void* memory = std::aligned_alloc(4096, ArenaBytes(type));
+        if (memory == nullptr) {
+            throw std::bad_alloc();
+        }
+        return static_cast<std::byte*>(memory);
+    }
+
+    void Give(CoreType type, std::byte* memory) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        free_[static_cast<int>(type)].push_back(memory);
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::byte*> free_[2];
+};
+
+ArenaPool& Pool() {
+    static ArenaPool* pool = new ArenaPool;  // never destroyed: launches may outlive static destruction order
+    return *pool;
+}
+
+std::string NameOfCore(const CoreIdentity& identity, KernelKind kind) {
+    std::string name = "block " + std::to_string(identity.block);
+    if (identity.type == CoreType::kCube) {
+        return name + " AIC";
+    }
+    return kind == KernelKind::kMix ? name + " AIV" + std::to_string(identity.sub) : name + " AIV";
+}
+
+thread_local Core* current_core = nullptr;
+
+}  // namespace
+
+std::uint64_t MemoryBytes(Space space, CoreType type, KernelKind kind) {
+    std::uint64_t bytes = 0;
+    ForEachSpace(type, [&](const SpaceSize& entry) {
+        if (entry.space == space) {
+            bytes = entry.bytes;
+        }
+    });
+    if (bytes != 0 && (space == Space::kUb || (space == Space::kL1 && kind == KernelKind::kMix))) {
+        bytes -= kReserved;
+    }
+    return bytes;
+}
+
+Arena::Arena(CoreType type) : type_(type), memory_(Pool().Take(type)) {
+    std::byte* next = memory_;
+    ForEachSpace(type, [&](const SpaceSize& entry) {
+        bases_[static_cast<int>(entry.space)] = next;
+        next += entry.bytes;
+    });
+    // 0xFF.. is a NaN in every float type: what a kernel forgets to write shows in the result.
+    std::memset(memory_, 0xFF, ArenaBytes(type));
+}
+
+Arena::~Arena() { Pool().Give(type_, memory_); }
+
+Core::Core(Machine& machine, const CoreIdentity& identity)
+    : machine_(machine),
+      identity_(identity),
+      name_(NameOfCore(identity, machine.kind())),
+      arena_(identity.type),
+      instruction_limit_(machine.instruction_limit()),
+      sync_(std::make_unique<CoreSync>()) {
+    for (int space = 0; space < kSpaceCount; ++space) {
+        sizes_[space] = MemoryBytes(static_cast<Space>(space), identity.type, machine.kind());
+    }
+    if (machine.mode() == Mode::kChecked) {
+        checker_ = std::make_unique<CoreChecker>(*this, *machine.checker());
+    }
+}
+
+Core::~Core() = default;
+
+void Core::CountInstruction(const Call& call) {
+    ++instructions_[static_cast<int>(call.pipe)];
+    last_site = call.site;
+    if (++instruction_total_ > instruction_limit_) {
+        InstructionLimit(call);
+    }
+    if (machine_.stopping()) {
+        throw CoreEnd{};
+    }
+}
+
+void Core::InstructionLimit(const Call& call) {
+    Fail("instruction limit",
+         name_ + " reached the limit of " + std::to_string(instruction_limit_) + " instructions at " + Describe(call) +
+             ": an endless loop, or raise the limit of the launch",
+         "limit");
+}
+
+void Core::Fail(const std::string& kind, const std::string& text, const std::string& key) {
+    Report(Severity::kError, kind, text, key);
+    machine_.Stop();
+    throw CoreEnd{};
+}
+
+void Core::Report(Severity severity, const std::string& kind, const std::string& text, const std::string& key) {
+    machine_.log().Add(Finding{severity, kind, text}, key);
+}
+
+const GlobalRegion* Core::FindGlobal(std::uint64_t address) {
+    if (last_region_ == nullptr || address < last_region_->begin || address >= last_region_->end) {
+        const GlobalRegion* found = machine_.global().Find(address);
+        if (found == nullptr) {
+            return nullptr;
+        }
+        last_region_ = found;
+    }
+    return last_region_;
+}
+
+Core& CurrentCore() { return *current_core; }
+
+void SetCurrentCore(Core* core) { current_core = core; }
+
+}  // namespace ascend_attention::sim

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// One AIC or AIV of one block: its memories, its machine state and its counters. Instruction semantics reach memory
+// only through Access (core/access.h); what they may use of a Core directly is `state`.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/findings.h"
+#include "core/global_memory.h"
+#include "core/state.h"
+#include "machine/call.h"
+#include "run/launch.h"
+
+namespace ascend_attention::sim {
+
+class Machine;
+class CoreChecker;
+struct CoreSync;
+
+enum class CoreType : std::uint8_t { kCube, kVector };
+
+struct CoreIdentity {
+    std::uint32_t block = 0;
+    CoreType type = CoreType::kVector;
+    std::uint32_t sub = 0;  // 0 or 1 for the AIVs of a mix kernel
+};
+
+// Sizes a kernel may use. 256 bytes of UB, and of L1 in a mix kernel, belong to the system.
+std::uint64_t MemoryBytes(Space space, CoreType type, KernelKind kind);
+
+// The on-chip memories of one core in one mapping, returned to a pool afterwards: fresh pages would cost a page fault
+// per 4 KiB and launch.
+class Arena {
+public:
+    explicit Arena(CoreType type);
+    ~Arena();
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+
+    std::byte* base(Space space) const { return bases_[static_cast<int>(space)]; }
+
+private:
+    CoreType type_;
+    std::byte* memory_ = nullptr;
+    std::array<std::byte*, kSpaceCount> bases_{};
+};
+
+class Core {
+public:
+    Core(Machine& machine, const CoreIdentity& identity);
+    ~Core();
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    MachineState state;
+
+    Machine& machine() const { return machine_; }
+    const CoreIdentity& identity() const { return identity_; }
+    CoreType type() const { return identity_.type; }
+    const std::string& name() const { return name_; }
+    int index() const { return index_; }  // position in Machine::cores()
+    void set_index(int index) { index_ = index; }
+
+    std::byte* memory(Space space) const { return arena_.base(space); }
+    std::uint64_t memory_bytes(Space space) const { return sizes_[static_cast<int>(space)]; }
+
+    // Null in fast mode.
+    CoreChecker* checker() const { return checker_.get(); }
+    CoreSync& sync() const { return *sync_; }
+
+    // Counts one instruction; ends the core when the limit is reached or another core has failed.
+    void CountInstruction(const Call& call);
+    const std::array<std::uint64_t, kPipeCount>& instructions() const { return instructions_; }
+    std::uint64_t instruction_total() const { return instruction_total_; }
+
+    // Records an error and ends this core (throws CoreEnd).
+    [[noreturn]] void Fail(const std::string& kind, const std::string& text, const std::string& key);
+    // Records a finding and goes on.
+    void Report(Severity severity, const std::string& kind, const std::string& text, const std::string& key);
+
+    // The registered region of [address, address + bytes), or null. Remembers the last hit: consecutive instructions
+    // mostly move through one buffer.
+    const GlobalRegion* FindGlobal(std::uint64_t address);
+
+    std::uint64_t global_bytes_read = 0;
+    std::uint64_t global_bytes_written = 0;
+    // Where the core was last seen, for the deadlock report.
+    Site last_site{"", 0};
+    // What hidden state of the device headers hangs on: the TPipe of the running kernel.
+    void* tpipe = nullptr;
+
+private:
+    [[noreturn]] void InstructionLimit(const Call& call);
+
+    Machine& machine_;
+    CoreIdentity identity_;
+    std::string name_;
+    int index_ = 0;
+    Arena arena_;
+    std::array<std::uint64_t, kSpaceCount> sizes_{};
+    std::array<std::uint64_t, kPipeCount> instructions_{};
+    std::uint64_t instruction_total_ = 0;
+    std::uint64_t instruction_limit_ = 0;
+    const GlobalRegion* last_region_ = nullptr;
+    std::unique_ptr<CoreSync> sync_;
+    std::unique_ptr<CoreChecker> checker_;
+};
+
+// The core whose device code runs on this host thread. Only valid inside a launch or a Bench.
+ASCEND_SIM_API Core& CurrentCore();
+void SetCurrentCore(Core* core);
+
+}  // namespace ascend_attention::sim

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings of one launch: collected from several host threads, one entry per distinct pair of call sites.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "machine/call.h"
+#include "run/launch.h"
+
+namespace ascend_attention::sim {
+
+class FindingLog {
+public:
+    // `key` identifies a finding up to repetition ("race|a.cpp:3|b.cpp:9|UB"); only the first of a key is kept.
+    void Add(Finding finding, const std::string& key);
+    bool HasErrors() const;
+    std::vector<Finding> Take();
+
+private:
+    // A broken loop can produce millions of distinct findings; the first ones are the useful ones.
+    static constexpr std::size_t kLimit = 200;
+    mutable std::mutex mutex_;
+    std::set<std::string> keys_;
+    std::vector<Finding> findings_;
+};
+
+const char* NameOf(Space space);
+const char* NameOf(Pipe pipe);
+const char* NameOf(DType dtype);
+// "Add (kernel.cpp:42)"; the directory is dropped, it only makes reports wide.
+std::string Describe(const char* name, const Site& site);
+std::string Describe(const Call& call);
+std::string BaseName(const char* file);
+
+// Unwinds the fiber of a core that cannot go on. The finding is already in the log. Not derived from std::exception,
+// so that a handler in device code for its own exceptions does not swallow it.
+struct CoreEnd {};
+
+}  // namespace ascend_attention::sim

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything the cores of one launch share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/core.h"
+#include "core/findings.h"
+#include "core/global_memory.h"
+#include "run/launch.h"
+
+namespace ascend_attention::sim {
+
+class GlobalChecker;
+class CrossCoreFlags;
+
+class Machine {
+public:
+    // Creates the cores of `spec.blocks` blocks. Throws std::invalid_argument for buffers that cannot be registered.
+    explicit Machine(const LaunchSpec& spec);
+    ~Machine();
+
+    Mode mode() const { return mode_; }
+    KernelKind kind() const { return kind_; }
+    std::uint32_t blocks() const { return blocks_; }
+    std::uint64_t instruction_limit() const { return instruction_limit_; }
+    GlobalMemory& global() { return global_; }
+    FindingLog& log() { return log_; }
+    std::vector<std::unique_ptr<Core>>& cores() { return cores_; }
+    Core& core(std::uint32_t block, CoreType type, std::uint32_t sub);
+    CrossCoreFlags& flags() { return *flags_; }
+    GlobalChecker* checker() { return checker_.get(); }
+
+    // Set when a core has failed: the others end at their next instruction.
+    bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+    void Stop() { stopping_.store(true, std::memory_order_relaxed); }
+
+    // Totals of all cores, without findings.
+    RunReport Report() const;
+
+private:
+    Mode mode_;
+    KernelKind kind_;
+    std::uint32_t blocks_;
+    std::uint64_t instruction_limit_;
+    std::string kernel_name_;
+    std::string soc_;
+    GlobalMemory global_;
+    FindingLog log_;
+    std::atomic<bool> stopping_{false};
+    std::unique_ptr<GlobalChecker> checker_;
+    std::unique_ptr<CrossCoreFlags> flags_;
+    std::vector<std::unique_ptr<Core>> cores_;
+};
+
+}  // namespace ascend_attention::sim
