@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every flag of the engine by name: who waits for what. In-core event ids are per ordered pair of pipes; 6 and 7 are
+// not ours. A "free" event is set once for each buffer when the kernel starts and waited for once when it ends.
+#pragma once
+
+#include <cstdint>
+
+namespace ascend_attention {
+
+// Cube core <-> its two vector cores (mode 2). Each is set and waited for exactly once per key tile.
+struct CrossCoreFlag {
+    static constexpr uint16_t kVectorWaitsForScores = 0;   // FIX wrote S of a tile to its ring slot
+    static constexpr uint16_t kCubeWaitsForProbs = 1;      // MTE3 of both vector cores wrote P of a tile
+    static constexpr uint16_t kVectorWaitsForPartial = 2;  // FIX wrote P V of a tile
+};
+constexpr uint8_t kCubeVectorMode = 2;
+
+constexpr int32_t kOperandBuffers = 4;  // K, V and P chunks in L1
+constexpr int32_t kQueryBuffers = 2;
+constexpr int32_t kL0Buffers = 2;
+constexpr int32_t kAccumulatorBuffers = 2;
+
+// Cube core, one id per buffer.
+struct CubeEvent {
+    static constexpr int32_t kOperand = 0;      // MTE2_MTE1: chunk is in L1; MTE1_MTE2: chunk may be overwritten
+    static constexpr int32_t kQuery = 4;        // MTE2_MTE1: Q tile is in L1; MTE1_MTE2: Q tile may be overwritten
+    static constexpr int32_t kL0 = 0;           // MTE1_M: L0A and L0B are filled; M_MTE1: they may be overwritten
+    static constexpr int32_t kAccumulator = 0;  // M_FIX: product is in L0C; FIX_M: L0C may be overwritten
+};
+static_assert(CubeEvent::kOperand + kOperandBuffers <= CubeEvent::kQuery, "ids of one pipe pair overlap");
+static_assert(CubeEvent::kQuery + kQueryBuffers <= 6, "event ids 6 and 7 are reserved");
+
+constexpr int32_t kScoreBuffers = 2;
+constexpr int32_t kPartialBuffers = 2;
+constexpr int32_t kStoreBuffers = 2;
+
+// Vector core, one id per buffer.
+struct VectorEvent {
+    static constexpr int32_t kScores = 0;   // MTE2_V: S (and mask) chunk is in UB; V_MTE2: it may be overwritten
+    static constexpr int32_t kPartial = 2;  // MTE2_V: P V chunk is in UB; V_MTE2: it may be overwritten
+    static constexpr int32_t kStore = 0;    // V_MTE3: 16-bit rows may be stored; MTE3_V: they have been stored
+    static constexpr int32_t kLse = 2;      // V_MTE3: LSE may be stored; MTE3_V: it has been stored
+};
+static_assert(VectorEvent::kScores + kScoreBuffers <= VectorEvent::kPartial, "ids of one pipe pair overlap");
+static_assert(VectorEvent::kStore + kStoreBuffers <= VectorEvent::kLse, "ids of one pipe pair overlap");
+
+}  // namespace ascend_attention
