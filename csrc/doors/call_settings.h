@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of the current call, whichever door it came through: what `with simulator(...)` and `with contract(...)`
+// say in Python, else the environment.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "api.h"
+#include "doors/export.h"
+#include "launch/sim/run_settings.h"
+
+namespace ascend_attention::doors {
+
+struct CallSettings {
+    launch::RunSettings run;
+    Contract contract = Contract::kDocument;
+};
+
+// Fills the settings of the calling thread and task and returns true, or returns false when nobody set any.
+using SettingsProvider = std::function<bool(CallSettings*)>;
+
+// Installed once, by `_core`, which knows how to read Python's context variable.
+ASCEND_ATTENTION_API void SetSettingsProvider(SettingsProvider provider);
+
+// The provider's answer, else DefaultSettings().
+ASCEND_ATTENTION_API CallSettings CurrentSettings();
+
+// ASCEND_ATTENTION_SIM (fast, checked), ASCEND_ATTENTION_SOC, ASCEND_ATTENTION_CONTRACT (document, extended), read at
+// each call. A value that means nothing is a Refusal.
+ASCEND_ATTENTION_API CallSettings DefaultSettings();
+
+// The same words for the environment and for Python's arguments; `argument` is what the refusal names.
+ASCEND_ATTENTION_API sim::Mode ModeFromName(const std::string& argument, const std::string& name);
+ASCEND_ATTENTION_API Contract ContractFromName(const std::string& argument, const std::string& name);
+// Refuses an SoC that the host or the machine does not know.
+ASCEND_ATTENTION_API void CheckSoc(const std::string& argument, const std::string& name);
+
+}  // namespace ascend_attention::doors

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/fused_infer_attention_score_v2.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "doors/call_settings.h"
+#include "doors/fused_infer_attention_score_v2_arguments.h"
+#include "doors/refusal.h"
+#include "launch/launch.h"
+
+namespace ascend_attention::doors {
+namespace {
+
+// What the device's allocator aligns to.
+constexpr std::size_t kDeviceAlignment = 512;
+
+struct FreeMemory {
+    void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, FreeMemory>;
+
+Memory Allocate(std::uint64_t bytes) {
+    if (bytes == 0) {
+        return nullptr;
+    }
+    const std::size_t rounded = (bytes + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
+    void* memory = std::aligned_alloc(kDeviceAlignment, rounded);
+    if (memory == nullptr) {
+        throw std::bad_alloc();
+    }
+    return Memory(memory);
+}
+
+Status Refused(const std::string& argument, std::string given, std::string allowed, std::string help) {
+    Status status;
+    status.code = StatusCode::kInvalidParameter;
+    status.op = kFusedInferAttentionScoreV2;
+    status.argument = argument;
+    status.given = std::move(given);
+    status.allowed = std::move(allowed);
+    status.help = std::move(help);
+    return status;
+}
+
+void Fill(const OutputSpec& spec, void* data) {
+    if (!spec.fill.has_value() || data == nullptr) {
+        return;
+    }
+    const std::int64_t count = NumElements(spec.shape);
+    if (*spec.fill == 0.0F) {
+        std::memset(data, 0, static_cast<std::size_t>(BytesOf(spec)));
+    } else if (spec.dtype == DType::kFloat32) {
+        std::fill_n(static_cast<float*>(data), count, *spec.fill);
+    } else {
+        Status status = Refused("output", std::to_string(*spec.fill) + " in " + NameOf(spec.dtype),
+                                "a fill of 0, or of float32", "");
+        status.code = StatusCode::kInternal;
+        throw Refusal(status);
+    }
+}
+
+struct Extent {
+    std::string name;
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+};
+
+Extent ExtentOf(const std::string& name, const TensorView& view) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
+    return {name, begin, begin + static_cast<std::uintptr_t>(NumElements(view.shape) * SizeOf(view.dtype))};
+}
+
+void RefuseOverlap(const Extent& written, const std::vector<Extent>& others) {
+    for (const Extent& other : others) {
+        if (written.begin < other.end && other.begin < written.end) {
+            throw Refusal(Refused(written.name, "memory that overlaps " + other.name, "memory of its own",
+                                  "The kernel writes " + written.name + " while it still reads its inputs."));
+        }
+    }
+}
+
+// Collects where the request's tensors lie.
+struct InputExtents {
+    std::vector<Extent>& extents;
+
+    void operator()(const char* name, const FusedInferAttentionScoreV2Request::OptionalTensor& tensor) {
+        if (tensor.has_value()) {
+            extents.push_back(ExtentOf(name, *tensor));
+        }
+    }
+    template <class Other>
+    void operator()(const char*, const Other&) {}
+};
+
+}  // namespace
+
+std::int64_t BytesOf(const OutputSpec& spec) { return NumElements(spec.shape) * SizeOf(spec.dtype); }
+
+TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shape, bool contiguous) {
+    return {data, DTypeFromName(dtype), std::move(shape), contiguous};
+}
+
+std::string DTypeName(DType dtype) { return NameOf(dtype); }
+
+FusedInferAttentionScoreV2Outputs InferFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request) {
+    FusedInferAttentionScoreV2Outputs outputs;
+    ThrowUnlessOk(InferOutputs(request, CurrentSettings().contract, &outputs));
+    return outputs;
+}
+
+FusedInferAttentionScoreV2Call::FusedInferAttentionScoreV2Call(FusedInferAttentionScoreV2Request request, int threads)
+    : request_(std::move(request)) {
+    auto settings = std::make_shared<CallSettings>(CurrentSettings());
+    settings->run.threads = threads;
+    settings_ = std::move(settings);
+    ThrowUnlessOk(FindSoc(settings_->run.soc, &soc_));
+    ThrowUnlessOk(Prepare(request_, soc_, settings_->contract, &prepared_));
+}
+
+std::uint64_t FusedInferAttentionScoreV2Call::workspace_bytes() const {
+    return prepared_.launch ? prepared_.plan.workspace_bytes : 0;
+}
+
+std::uint64_t FusedInferAttentionScoreV2Call::MaxWorkspaceBytes() const {
+    // Each core has a ring of its own and its size does not depend on lengths; lengths decide how many cores have work.
+    FusedInferAttentionScoreV2Request longest = request_;
+    longest.actual_seq_qlen.reset();
+    longest.actual_seq_kvlen.reset();
+    Prepared prepared;
+    ThrowUnlessOk(Prepare(longest, soc_, settings_->contract, &prepared));
+    if (!prepared.launch) {
+        return workspace_bytes();
+    }
+    const auto every_core = static_cast<std::uint64_t>(prepared.plan.header().workspace_core_stride) *
+                            static_cast<std::uint64_t>(soc_.aic_count);
+    return std::max({every_core, prepared.plan.workspace_bytes, workspace_bytes()});
+}
+
+std::string FusedInferAttentionScoreV2Call::Describe() const {
+    return prepared_.launch ? ascend_attention::Describe(prepared_.plan)
+                            : std::string("nothing to launch: the results are filled by the host");
+}
+
+bool FusedInferAttentionScoreV2Call::AcceptsBuffers(const TensorView& attention_out, const TensorView& softmax_lse,
+                                                    const TensorView* workspace) const {
+    ThrowUnlessOk(CheckOutputs(prepared_.outputs, request_.return_softmax_lse, attention_out, softmax_lse));
+    std::vector<Extent> taken;
+    VisitArguments(request_, InputExtents{taken});
+
+    RefuseOverlap(ExtentOf("attention_out", attention_out), taken);
+    taken.push_back(ExtentOf("attention_out", attention_out));
+    if (request_.return_softmax_lse) {
+        RefuseOverlap(ExtentOf("softmax_lse", softmax_lse), taken);
+        taken.push_back(ExtentOf("softmax_lse", softmax_lse));
+    }
+    if (workspace != nullptr) {
+        const Extent extent = ExtentOf("workspace", *workspace);
+        if (!workspace->contiguous || extent.end - extent.begin < workspace_bytes()) {
+            throw Refusal(Refused(
+                "workspace",
+                std::to_string(extent.end - extent.begin) + (workspace->contiguous ? " bytes" : " bytes, strided"),
+                "a contiguous tensor of at least " + std::to_string(workspace_bytes()) + " bytes",
+                "npu_fused_infer_attention_score_v2_get_max_workspace returns one that is large enough."));
+        }
+        RefuseOverlap(extent, taken);
+    }
+    return request_.return_softmax_lse;
+}
+
+void FusedInferAttentionScoreV2Call::Run(void* attention_out, void* softmax_lse, void* workspace) const {
+    Fill(prepared_.outputs.attention_out, attention_out);
+    Fill(prepared_.outputs.softmax_lse, softmax_lse);
+    if (!prepared_.launch) {
+        return;
+    }
+    Memory own;
+    if (workspace == nullptr) {
+        own = Allocate(prepared_.plan.workspace_bytes);
+        workspace = own.get();
+    }
+    const auto input = [](const FusedInferAttentionScoreV2Request::OptionalTensor& tensor) {
+        return tensor.has_value() ? const_cast<void*>(tensor->data) : nullptr;
+    };
+    const std::array<void*, kKernelArgumentCount> data = {input(request_.query),
+                                                          input(request_.key),
+                                                          input(request_.value),
+                                                          input(request_.atten_mask),
+                                                          attention_out,
+                                                          softmax_lse,
+                                                          workspace,
+                                                          const_cast<std::uint8_t*>(prepared_.plan.bytes.data())};
+
+    launch::Job job;
+    job.kernel = prepared_.plan.kernel;
+    job.blocks = prepared_.plan.block_count;
+    for (int i = 0; i < kKernelArgumentCount; ++i) {
+        const BufferBinding& binding = prepared_.arguments[i];
+        launch::Argument argument;
+        argument.name = binding.name;
+        argument.data = binding.present ? data[i] : nullptr;
+        argument.bytes = binding.bytes;
+        if (binding.written) {
+            const bool scratch = static_cast<KernelArgument>(i) == KernelArgument::kWorkspace;
+            argument.access = scratch ? launch::Access::kScratch : launch::Access::kOutput;
+        }
+        job.arguments.push_back(std::move(argument));
+    }
+    launch::Run(job, settings_->run);
+}
+
+}  // namespace ascend_attention::doors

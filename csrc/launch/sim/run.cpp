@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/launch.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launch/sim/run_settings.h"
+#include "run/launch.h"
+
+namespace ascend_attention::launch {
+namespace {
+
+// The device libraries lie beside libascend_attention.so, wherever that was installed.
+std::string LibraryDirectory() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<const void*>(&LibraryDirectory), &info) == 0 || info.dli_fname == nullptr) {
+        throw std::runtime_error("cannot tell where libascend_attention.so was loaded from");
+    }
+    const std::string path = info.dli_fname;
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+sim::Kernel FindKernel(const std::string& name) {
+    static const std::string directory = LibraryDirectory();
+    return sim::LoadKernel(directory + "/libascend_attention_kernels_cube.so",
+                           directory + "/libascend_attention_kernels_vector.so", name, sim::KernelKind::kMix);
+}
+
+std::uintptr_t Begin(const sim::GlobalBuffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.data); }
+std::uintptr_t End(const sim::GlobalBuffer& buffer) { return Begin(buffer) + buffer.bytes; }
+
+// A caller may pass one tensor as query and key, or views of one tensor that overlap. The machine knows disjoint
+// buffers, so inputs that share bytes become one, named after all of them.
+std::vector<sim::GlobalBuffer> MergeInputs(std::vector<sim::GlobalBuffer> inputs) {
+    std::sort(inputs.begin(), inputs.end(),
+              [](const sim::GlobalBuffer& a, const sim::GlobalBuffer& b) { return Begin(a) < Begin(b); });
+    std::vector<sim::GlobalBuffer> merged;
+    for (sim::GlobalBuffer& input : inputs) {
+        if (!merged.empty() && Begin(input) < End(merged.back())) {
+            sim::GlobalBuffer& last = merged.back();
+            last.bytes = std::max(End(last), End(input)) - Begin(last);
+            last.name += "/" + input.name;
+        } else {
+            merged.push_back(std::move(input));
+        }
+    }
+    return merged;
+}
+
+sim::LaunchSpec MakeSpec(const Job& job, const RunSettings& settings) {
+    sim::LaunchSpec spec;
+    spec.kernel = FindKernel(job.kernel);
+    spec.blocks = job.blocks;
+    spec.soc = settings.soc;
+    spec.mode = settings.mode;
+    spec.threads = settings.threads;
+
+    std::vector<sim::GlobalBuffer> inputs;
+    for (const Argument& argument : job.arguments) {
+        spec.arguments.push_back(reinterpret_cast<std::uint64_t>(argument.data));
+        if (argument.data == nullptr || argument.bytes == 0) {
+            continue;
+        }
+        sim::GlobalBuffer buffer;
+        buffer.data = argument.data;
+        buffer.bytes = argument.bytes;
+        buffer.name = argument.name;
+        buffer.writable = argument.access != Access::kInput;
+        buffer.initialised = argument.access == Access::kInput;
+        buffer.output = argument.access == Access::kOutput;
+        (buffer.writable ? spec.buffers : inputs).push_back(std::move(buffer));
+    }
+    for (sim::GlobalBuffer& input : MergeInputs(std::move(inputs))) {
+        spec.buffers.push_back(std::move(input));
+    }
+    return spec;
+}
+
+}  // namespace
+
+void Run(const Job& job, const RunSettings& settings) {
+    const sim::LaunchSpec spec = MakeSpec(job, settings);
+    try {
+        sim::RunReport report = sim::Launch(spec);
+        if (settings.log != nullptr) {
+            settings.log->Append(std::move(report));
+        }
+    } catch (const sim::SimulatorFailure& failure) {
+        if (settings.log != nullptr) {
+            settings.log->Append(failure.report());
+        }
+        throw;
+    }
+}
+
+}  // namespace ascend_attention::launch

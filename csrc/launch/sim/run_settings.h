@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one call runs on the simulated machine, and where its report goes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "run/launch.h"
+
+namespace ascend_attention::launch {
+
+// Reports of the launches of one `with simulator(...)` block. Several threads may append at once.
+class ReportLog {
+public:
+    void Append(sim::RunReport report) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        reports_.push_back(std::move(report));
+    }
+    std::vector<sim::RunReport> Reports() const {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return reports_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<sim::RunReport> reports_;
+};
+
+struct RunSettings {
+    std::string soc = "Ascend910B2";
+    sim::Mode mode = sim::Mode::kFast;
+    int threads = 0;                 // host threads; 0 = CPUs available to the process
+    std::shared_ptr<ReportLog> log;  // null: nobody asked for a report
+};
+
+}  // namespace ascend_attention::launch

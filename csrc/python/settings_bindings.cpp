@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+
+#include "door_bindings.h"
+#include "doors/call_settings.h"
+#include "doors/refusal.h"
+#include "sim_report.h"
+
+namespace py = pybind11;
+
+namespace ascend_attention::python {
+namespace {
+
+using doors::CallSettings;
+
+// The context variable, held for the life of the process: a thread may still run a kernel while Python shuts down.
+PyObject* context_variable = nullptr;
+
+// What the calling thread and task set; called with or without Python's lock.
+bool ReadContext(CallSettings* settings) {
+    if (Py_IsInitialized() == 0) {
+        return false;
+    }
+    const py::gil_scoped_acquire lock;
+    PyObject* value = nullptr;
+    if (PyContextVar_Get(context_variable, nullptr, &value) < 0) {
+        throw py::error_already_set();
+    }
+    if (value == nullptr) {
+        return false;
+    }
+    *settings = py::cast<const CallSettings&>(py::reinterpret_steal<py::object>(value));
+    return true;
+}
+
+CallSettings WithSimulator(const CallSettings& settings, const std::string& soc, const std::string& mode) {
+    CallSettings result = settings;
+    doors::CheckSoc("soc", soc);
+    result.run.soc = soc;
+    result.run.mode = doors::ModeFromName("mode", mode);
+    result.run.log = std::make_shared<launch::ReportLog>();
+    return result;
+}
+
+CallSettings WithContract(const CallSettings& settings, const std::string& name) {
+    CallSettings result = settings;
+    result.contract = doors::ContractFromName("contract", name);
+    return result;
+}
+
+py::list Reports(const CallSettings& settings) {
+    py::list reports;
+    if (settings.run.log != nullptr) {
+        for (const sim::RunReport& report : settings.run.log->Reports()) {
+            reports.append(ReportToDict(report));
+        }
+    }
+    return reports;
+}
+
+void RaiseRefusal(const doors::Refusal& refusal) {
+    const Status& status = refusal.status();
+    const py::object make = py::module_::import("ascend_attention._errors").attr("from_status");
+    const py::object error =
+        make(py::str(refusal.what()), static_cast<int>(status.code), py::str(status.op), py::str(status.argument),
+             py::str(status.rule), py::str(status.given), py::str(status.allowed), py::str(status.help));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+}
+
+}  // namespace
+
+void BindRefusals(py::module_& m) {
+    py::register_exception_translator([](std::exception_ptr pointer) {
+        try {
+            if (pointer) {
+                std::rethrow_exception(pointer);
+            }
+        } catch (const doors::Refusal& refusal) {
+            RaiseRefusal(refusal);
+        }
+    });
+    m.def(
+        "refuse",
+        [](int code, const std::string& op, const std::string& argument, const std::string& given,
+           const std::string& allowed, const std::string& help) {
+            doors::ThrowUnlessOk(Status{static_cast<StatusCode>(code), op, argument, "", given, allowed, help});
+        },
+        py::arg("code"), py::arg("operator"), py::arg("argument"), py::arg("given"), py::arg("allowed"),
+        py::arg("help") = "", "Raises AttentionError, or AttentionNotSupported for code 561003.");
+    m.def("rethrow_failure", &doors::RethrowFailure,
+          "Raises what this thread's last torch operator call threw, if it threw; else returns.");
+    m.def("forget_failure", &doors::ForgetFailure);
+}
+
+void BindSettings(py::module_& m) {
+    py::class_<CallSettings>(m, "CallSettings", "What a call runs on and by which rules. Immutable.")
+        .def("with_simulator", &WithSimulator, py::arg("soc"), py::arg("mode"),
+             "The same settings on another simulated machine, with an empty report log of their own.")
+        .def("with_contract", &WithContract, py::arg("contract"))
+        .def("reports", &Reports, "One dict per launch so far, see sim_report.h.");
+    m.def("default_settings", &doors::DefaultSettings, "What the environment says.");
+    m.def(
+        "read_settings_from",
+        [](const py::object& variable) {
+            if (PyContextVar_CheckExact(variable.ptr()) == 0) {
+                throw py::type_error("read_settings_from wants a contextvars.ContextVar");
+            }
+            Py_XDECREF(context_variable);
+            context_variable = variable.inc_ref().ptr();
+            doors::SetSettingsProvider(&ReadContext);
+        },
+        py::arg("variable"), "Installs the context variable whose value is the CallSettings of the current call.");
+}
+
+}  // namespace ascend_attention::python

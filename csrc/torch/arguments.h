@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// From torch's boxed stack to a request, through the stable ABI, following the one list of arguments.
+#pragma once
+
+#include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "doors/fused_infer_attention_score_v2_arguments.h"
+
+namespace ascend_attention::torch_door {
+
+using Request = FusedInferAttentionScoreV2Request;
+
+// The three tensors that the document wants by position; everything behind them is keyword-only.
+inline constexpr int kPositionalArguments = 3;
+
+// Writes "Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, ..." with the request's own defaults.
+class SchemaWriter {
+public:
+    void operator()(const char* name, const Request::OptionalTensor&) {
+        const bool positional = count_ < kPositionalArguments;
+        Add(positional ? "Tensor" : "Tensor?", name, positional ? "" : "None");
+    }
+    void operator()(const char* name, const Request::OptionalLengths&) { Add("SymInt[]?", name, "None"); }
+    void operator()(const char* name, const std::optional<std::int64_t>&) { Add("int?", name, "None"); }
+    void operator()(const char* name, std::int64_t value) { Add("int", name, std::to_string(value)); }
+    void operator()(const char* name, double value) { Add("float", name, std::to_string(value)); }
+    void operator()(const char* name, bool value) { Add("bool", name, value ? "True" : "False"); }
+    void operator()(const char* name, const std::string& value) { Add("str", name, "\"" + value + "\""); }
+
+    const std::string& text() const { return text_; }
+
+private:
+    void Add(const std::string& type, const std::string& name, const std::string& default_value) {
+        text_ += count_ == 0 ? "" : ", ";
+        text_ += count_ == kPositionalArguments ? "*, " : "";
+        text_ += type + " " + name + (default_value.empty() ? "" : "=" + default_value);
+        ++count_;
+    }
+
+    int count_ = 0;
+    std::string text_;
+};
+
+DType ToDType(const torch::stable::Tensor& tensor);
+TensorView ToView(const torch::stable::Tensor& tensor);
+
+// A request and the references that keep its tensors alive. (Hidden, as the ABI layer it holds is.)
+struct __attribute__((visibility("hidden"))) Arguments {
+    Request request;
+    std::vector<std::pair<std::string, torch::stable::Tensor>> tensors;
+};
+
+// Takes arguments off the stack, in order. Every argument must be taken, also when the call is going to be refused:
+// the stack hands over ownership.
+class StackReader {
+public:
+    explicit StackReader(StableIValue* stack) : next_(stack) {}
+
+    Arguments ReadRequest();
+    template <class T>
+    T Read() {
+        return torch::stable::detail::to<T>(*next_++);
+    }
+
+private:
+    StableIValue* next_;
+};
+
+}  // namespace ascend_attention::torch_door

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch.ops.ascend_attention: schemas and CPU kernels, through torch's stable ABI only. Fake kernels are in Python.
+#include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "doors/fused_infer_attention_score_v2.h"
+#include "doors/refusal.h"
+#include "torch/arguments.h"
+
+namespace ascend_attention::torch_door {
+namespace {
+
+using doors::FusedInferAttentionScoreV2Call;
+using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
+using torch::stable::detail::from;
+
+// Runs a kernel. Torch makes a RuntimeError of whatever it throws; the original waits for the package function.
+template <class Body>
+void Guarded(Body body) {
+    doors::ForgetFailure();
+    try {
+        body();
+    } catch (...) {
+        doors::RememberFailure(std::current_exception());
+        throw;
+    }
+}
+
+ScalarType ToScalarType(DType dtype) {
+    switch (dtype) {
+        case DType::kBFloat16:
+            return ScalarType::BFloat16;
+        case DType::kFloat32:
+            return ScalarType::Float;
+        case DType::kInt8:
+            return ScalarType::Char;
+        default:
+            return ScalarType::Half;
+    }
+}
+
+void RefuseOtherDevices(const std::string& name, const Tensor& tensor) {
+    if (!tensor.is_cpu()) {
+        Status status;
+        status.code = StatusCode::kInvalidParameter;
+        status.op = doors::kFusedInferAttentionScoreV2;
+        status.argument = name;
+        status.given = "a tensor that is not on the CPU";
+        status.allowed = "all tensors on the device of query";
+        doors::ThrowUnlessOk(status);
+    }
+}
+
+FusedInferAttentionScoreV2Call MakeCall(const Arguments& arguments) {
+    for (const auto& [name, tensor] : arguments.tensors) {
+        RefuseOtherDevices(name, tensor);
+    }
+    return FusedInferAttentionScoreV2Call(arguments.request, static_cast<int>(torch::stable::get_num_threads()));
+}
+
+Tensor NewTensor(const Arguments& arguments, const OutputSpec& spec) {
+    return torch::stable::new_empty(arguments.tensors.front().second, spec.shape, ToScalarType(spec.dtype));
+}
+
+// npu_fused_infer_attention_score_v2(...) -> (Tensor attention_out, Tensor softmax_lse)
+void Functional(StableIValue* stack, std::uint64_t, std::uint64_t) {
+    const Arguments arguments = StackReader(stack).ReadRequest();
+    Guarded([&] {
+        const FusedInferAttentionScoreV2Call call = MakeCall(arguments);
+        const Tensor attention_out = NewTensor(arguments, call.outputs().attention_out);
+        const Tensor softmax_lse = NewTensor(arguments, call.outputs().softmax_lse);
+        call.Run(attention_out.data_ptr(), softmax_lse.data_ptr(), nullptr);
+        stack[0] = from(attention_out);
+        stack[1] = from(softmax_lse);
+    });
+}
+
+// npu_fused_infer_attention_score_v2.out(..., workspace, attention_out, softmax_lse) -> ()
+void Out(StableIValue* stack, std::uint64_t, std::uint64_t) {
+    StackReader reader(stack);
+    const Arguments arguments = reader.ReadRequest();
+    const auto workspace = reader.Read<std::optional<Tensor>>();
+    const Tensor attention_out = reader.Read<Tensor>();
+    const Tensor softmax_lse = reader.Read<Tensor>();
+    Guarded([&] {
+        const FusedInferAttentionScoreV2Call call = MakeCall(arguments);
+        RefuseOtherDevices("attention_out", attention_out);
+        RefuseOtherDevices("softmax_lse", softmax_lse);
+        std::optional<TensorView> workspace_view;
+        if (workspace.has_value()) {
+            RefuseOtherDevices("workspace", *workspace);
+            workspace_view = ToView(*workspace);
+        }
+        const bool wants_lse = call.AcceptsBuffers(ToView(attention_out), ToView(softmax_lse),
+                                                   workspace_view.has_value() ? &*workspace_view : nullptr);
+        call.Run(attention_out.data_ptr(), wants_lse ? softmax_lse.data_ptr() : nullptr,
+                 workspace.has_value() ? workspace->data_ptr() : nullptr);
+    });
+}
+
+// npu_fused_infer_attention_score_v2_get_max_workspace(...) -> Tensor
+void MaxWorkspace(StableIValue* stack, std::uint64_t, std::uint64_t) {
+    const Arguments arguments = StackReader(stack).ReadRequest();
+    Guarded([&] {
+        OutputSpec bytes;
+        bytes.shape = {static_cast<std::int64_t>(MakeCall(arguments).MaxWorkspaceBytes())};
+        stack[0] = from(torch::stable::new_empty(arguments.tensors.front().second, bytes.shape, ScalarType::Byte));
+    });
+}
+
+std::string ArgumentSchema() {
+    SchemaWriter writer;
+    const Request defaults;
+    doors::VisitArguments(defaults, writer);
+    return writer.text();
+}
+
+}  // namespace
+}  // namespace ascend_attention::torch_door
+
+STABLE_TORCH_LIBRARY(ascend_attention, library) {
+    const std::string name = ascend_attention::doors::kFusedInferAttentionScoreV2;
+    const std::string arguments = ascend_attention::torch_door::ArgumentSchema();
+    library.def((name + "(" + arguments + ") -> (Tensor attention_out, Tensor softmax_lse)").c_str());
+    // Returns nothing: torch.compile functionalises operators that mutate arguments, not operators that return them.
+    // workspace is not marked as written: its content means nothing before the call or after it.
+    library.def((name + ".out(" + arguments +
+                 ", Tensor? workspace=None, Tensor(a!) attention_out, Tensor(b!) softmax_lse) -> ()")
+                    .c_str());
+    library.def((name + "_get_max_workspace(" + arguments + ") -> Tensor").c_str());
+}
+
+STABLE_TORCH_LIBRARY_IMPL(ascend_attention, CPU, library) {
+    const std::string name = ascend_attention::doors::kFusedInferAttentionScoreV2;
+    library.impl(name.c_str(), &ascend_attention::torch_door::Functional);
+    library.impl((name + ".out").c_str(), &ascend_attention::torch_door::Out);
+    library.impl((name + "_get_max_workspace").c_str(), &ascend_attention::torch_door::MaxWorkspace);
+}
