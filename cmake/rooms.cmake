@@ -19,6 +19,9 @@ set(HOST_INCLUDES ${ROOT}/op_host ${ROOT}/op_kernel)
 
 add_room(room_sim_core SOURCES ${ROOT}/simulator/src/core/*.cpp ${ROOT}/simulator/src/run/*.cpp INCLUDES ${SIM_INCLUDES})
 add_room(room_sim_vector SOURCES ${ROOT}/simulator/src/numerics/*.cpp ${ROOT}/simulator/src/vector/*.cpp INCLUDES ${SIM_INCLUDES})
+# Element loops: the floating-point exception flags and errno are never read, and without these two GCC keeps selects
+# and square roots out of vector code. Results do not change.
+target_compile_options(room_sim_vector PRIVATE -fno-trapping-math -fno-math-errno)
 add_room(room_sim_move SOURCES ${ROOT}/simulator/src/move/*.cpp ${ROOT}/simulator/src/cube/*.cpp INCLUDES ${SIM_INCLUDES})
 add_room(room_op_host SOURCES ${ROOT}/op_host/*.cpp INCLUDES ${HOST_INCLUDES})
 # The launch interface and the operators' entry points: the only code that sees both the host side and the machine.
