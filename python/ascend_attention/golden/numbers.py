@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The 16-bit dtypes. float32 holds all their values, so that is what the model works on.
+
+NumPy has no bfloat16. Arrays of ml_dtypes.bfloat16 are recognised by their dtype's name, without importing that
+package; uint16 arrays are taken as bfloat16 bit patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ascend_attention.golden.errors import GoldenError, GoldenNotCovered
+
+Array = np.ndarray[Any, Any]
+
+
+def bfloat16_to_float(bits: Array) -> Array:
+    """bfloat16 bit patterns (uint16) as float32. Exact: a bfloat16 is the upper half of a float32."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def bfloat16_from_float(values: Array) -> Array:
+    """float32 to bfloat16 bit patterns (uint16), to nearest, ties to even. NaN stays NaN, overflow gives infinity."""
+    single = np.ascontiguousarray(values, np.float32)
+    bits = single.view(np.uint32)
+    # Half a unit less one, plus the lowest kept bit: carries exactly when the nearest value (or the even one of two) is
+    # above. A carry out of the largest finite value lands on infinity's pattern.
+    rounded = ((bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    quiet = ((bits >> 16) | 0x40).astype(np.uint16)  # the carry must not turn a NaN into a number
+    return np.where(np.isnan(single), quiet, rounded)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A 16-bit dtype and the kind of array that carries it."""
+
+    name: str  # "float16" or "bfloat16"
+    carrier: np.dtype[Any]
+
+    def decode(self, array: Array) -> Array:
+        if self.name == "float16":
+            return array.astype(np.float32)
+        return bfloat16_to_float(array.view(np.uint16))
+
+    def encode(self, values: Array) -> Array:
+        """The nearest values of the dtype, in the caller's kind of array."""
+        if self.name == "float16":
+            with np.errstate(over="ignore"):
+                return values.astype(np.float16)
+        return bfloat16_from_float(values).view(self.carrier)
+
+    def round(self, values: Array) -> Array:
+        return self.decode(self.encode(values))
+
+
+def format_of(array: object, argument: str) -> Format:
+    if not isinstance(array, np.ndarray):
+        raise GoldenError(argument, f"must be a NumPy array, not {type(array).__name__}")
+    if array.dtype == np.float16:
+        return Format("float16", array.dtype)
+    if array.dtype.name == "bfloat16" or array.dtype == np.uint16:
+        return Format("bfloat16", array.dtype)
+    raise GoldenNotCovered(
+        argument, f"dtype {array.dtype} is not covered: float16, bfloat16 (ml_dtypes) or uint16 (bfloat16 bits)"
+    )
