@@ -98,7 +98,7 @@ def _softmax_times_value(scores: Array, kept: Array, value: Array, peer: Format 
 
 def _weighted_sum(weights: Array, kept: Array, value: Array) -> Array:
     """weights @ value, where a value row that a query does not see has no influence even if it is not finite."""
-    finite = np.isfinite(value).all(axis=1)
+    finite: Array = np.asarray(np.isfinite(value).all(axis=1))
     if finite.all():
         return weights @ value
     total: Array = weights @ np.where(finite[:, None], value, 0)

@@ -42,8 +42,8 @@ def as_heads(array: Array, axes: str, heads: int, argument: str) -> Array:
 def new_output(batch: int, heads: int, length: int, dim: int, axes: str, dtype: str) -> tuple[Array, Array]:
     """A zeroed tensor in the layout of the output, and the same memory seen as (B, N, S, D)."""
     if axes == "BNSD":
-        out = np.zeros((batch, heads, length, dim), dtype)
-        return out, out
+        by_head = np.zeros((batch, heads, length, dim), dtype)
+        return by_head, by_head
     by_token = np.zeros((batch, length, heads, dim), dtype)
-    out = by_token.reshape(batch, length, heads * dim) if axes == "BSH" else by_token
-    return out, by_token.transpose(0, 2, 1, 3)
+    by_head = by_token.transpose(0, 2, 1, 3)
+    return (by_token.reshape(batch, length, heads * dim), by_head) if axes == "BSH" else (by_token, by_head)

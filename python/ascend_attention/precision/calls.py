@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an operator's arguments and result to a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascend_attention.golden import fused_infer_attention_score_v2
+from ascend_attention.precision.arrays import Array, as_numpy, dtype_name
+from ascend_attention.precision.judge import compare
+from ascend_attention.precision.report import CallReport
+
+
+def compare_fused_infer_attention_score_v2(
+    actual: Any, query: Any, key: Any, value: Any, *, worst: int = 5, **arguments: Any
+) -> CallReport:
+    """Judges what npu_fused_infer_attention_score_v2 returned for these arguments.
+
+    actual is the pair (attention_out, softmax_lse), or attention_out alone. The rest are the operator's arguments,
+    NumPy arrays or torch tensors. Without return_softmax_lse, softmax_lse has to be the one zero of the document.
+    """
+    out, lse = actual if isinstance(actual, (tuple, list)) else (actual, None)
+    out, lse = as_numpy(out), as_numpy(lse)
+    inputs = [as_numpy(x) for x in (query, key, value)]
+    options = {name: as_numpy(given) for name, given in arguments.items()}
+    wants_lse = bool(options.pop("return_softmax_lse", False))
+    if dtype_name(out) != dtype_name(inputs[0]):
+        raise ValueError(f"attention_out is {dtype_name(out)}, the query is {dtype_name(inputs[0])}")
+
+    exact, exact_lse = fused_infer_attention_score_v2(*inputs, **options, return_softmax_lse=True, dtype_flow="exact")
+    peer, peer_lse = fused_infer_attention_score_v2(*inputs, **options, return_softmax_lse=True, dtype_flow="device")
+    blind = _in_layout(np.isposinf(exact_lse), options.get("input_layout", "BSH"), exact.shape)
+    reports = [compare(out, exact, peer, name="attention_out", must_be_zero=blind, worst=worst)]
+    if lse is not None:
+        if not wants_lse:
+            exact_lse, peer_lse = np.zeros(1), np.zeros(1, np.float32)
+        if dtype_name(lse) != "float32":
+            raise ValueError(f"softmax_lse is {dtype_name(lse)}, it has to be float32")
+        reports.append(
+            compare(lse, exact_lse, peer_lse, name="softmax_lse", must_be_zero=not wants_lse or None, worst=worst)
+        )
+    return CallReport("npu_fused_infer_attention_score_v2", tuple(reports))
+
+
+def _in_layout(rows: Array, input_layout: str, shape: tuple[int, ...]) -> Array:
+    """A property of rows, (B, N, S, 1), spread over attention_out."""
+    if not input_layout.endswith(("BSH", "BSND")):
+        return np.broadcast_to(rows, shape)
+    by_token = rows.transpose(0, 2, 1, 3)  # (B, S, N, 1)
+    batch, length, heads = by_token.shape[:3]
+    dim = shape[-1] // heads if input_layout.endswith("BSH") else shape[-1]
+    return np.broadcast_to(by_token, (batch, length, heads, dim)).reshape(shape)
