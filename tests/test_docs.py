@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents show must work: Python examples run, links and file names lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [
+    pytest.param(block, id=f"{document.name}-{number}")
+    for document in DOCUMENTS
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL))
+]
+# An environment variable of ours, not a CMake option (-D...) nor a C++ macro.
+VARIABLE = re.compile(r"""(?:getenv\(|environ\S*[\[(]\s*|\$\{|FromEnvironment\()["']?(ASCEND_ATTENTION_[A-Z_]+)""")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_example_runs(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(example, "example", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "precision." not in example or "pass" in printed.lower(), printed
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
+    missing = [target for target in targets if "://" not in target and not (document.parent / target).exists()]
+    assert missing == []
+
+
+def test_environment_variables_are_few_and_documented() -> None:
+    sources = [
+        path
+        for folder in ("python", "csrc", "op_host", "simulator", "scripts")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and path.suffix in {".py", ".cpp", ".h", ".sh", ""}
+    ]
+    used = {name for path in sources for name in VARIABLE.findall(path.read_text(encoding="utf-8", errors="replace"))}
+    table = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `(ASCEND_ATTENTION_\w+)`", table, re.MULTILINE))
+    assert used == documented
+    assert len(documented) <= 5
