@@ -142,10 +142,7 @@ def main() -> int:
     print_layers(attention.runs, reports)
     same = torch.equal(again, attention.runs[CHECKED_LAYER].output)
     findings = len(checked.report.findings)
-    print(
-        f"\nLayer {CHECKED_LAYER} again in checked mode (races, uninitialised reads, misuse): {checked_seconds:.2f} s, ",
-        end="",
-    )
+    print(f"\nLayer {CHECKED_LAYER} again in checked mode, {checked_seconds:.2f} s:", end=" ")
     print(f"{findings or 'no'} findings, {'the same bits' if same else 'OTHER BITS'} as in fast mode")
     print(checked.report)
 
