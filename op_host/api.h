@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "common/contract.h"
 #include "common/soc.h"
 #include "common/status.h"
 #include "common/tensor.h"
@@ -14,9 +15,6 @@
 #include "plan/planner.h"
 
 namespace ascend_attention {
-
-// kDocument: the limits of the operator's document. kExtended: lifts the limits that decisions.md marks E.
-enum class Contract : uint8_t { kDocument, kExtended };
 
 // One result. `fill`: the kernel does not write it, the door fills every element with this value.
 struct OutputSpec {

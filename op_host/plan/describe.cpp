@@ -2,7 +2,6 @@
 #include <sstream>
 
 #include "plan/planner.h"
-#include "plan/split.h"
 
 namespace ascend_attention {
 namespace {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// input_layout: how the axes of query, key/value and output lie. Left of "_" the inputs, right of it the output.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ascend_attention {
+
+enum class AxisOrder : uint8_t { kBSH, kBSND, kBNSD, kTND, kNTD, kNBSD };
+
+struct Layout {
+    const char* name;
+    AxisOrder input;
+    AxisOrder output;
+    bool token_packed() const { return input == AxisOrder::kTND || input == AxisOrder::kNTD; }
+    bool head_first_output() const { return output == AxisOrder::kNBSD; }
+};
+
+int RankOf(AxisOrder order);
+// The layouts of the fused operator's document; null when the name is not one of them.
+const Layout* FindLayout(const std::string& name);
+// "BSH, BSND, ..." for error texts.
+std::string LayoutNames();
+
+}  // namespace ascend_attention

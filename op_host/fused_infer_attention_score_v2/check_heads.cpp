@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// FIA 2: head counts, shapes and size limits. Reads the sizes into the scene.
+#include <algorithm>
+
+#include "fused_infer_attention_score_v2/check.h"
+
+namespace ascend_attention::fia_v2 {
+namespace {
+
+// An int32 element of key or value holds eight int4 values.
+int64_t Packing(const Scene& scene) { return scene.int4_keys() ? 8 : 1; }
+
+Status CheckHeadCounts(Scene& scene) {
+    const Request& request = scene.request;
+    if (request.num_query_heads < 1) {
+        return Refuse("FIA-C14", "num_query_heads", std::to_string(request.num_query_heads), "at least 1");
+    }
+    if (request.num_key_value_heads < 0) {
+        return Refuse("FIA-C15", "num_key_value_heads", std::to_string(request.num_key_value_heads),
+                      "0 (as many as query heads) or more");
+    }
+    scene.query_heads = request.num_query_heads;
+    scene.key_heads = request.num_key_value_heads == 0 ? scene.query_heads : request.num_key_value_heads;
+    if (scene.query_heads % scene.key_heads != 0) {
+        return Refuse("FIA-C16", "num_key_value_heads", std::to_string(scene.key_heads),
+                      Concat("a divisor of num_query_heads (", scene.query_heads, ")"));
+    }
+    if (!scene.rope() && scene.query_heads / scene.key_heads > 64) {
+        return Refuse("FIA-C17", "num_key_value_heads",
+                      Concat(scene.query_heads, " query heads over ", scene.key_heads, " key/value heads"),
+                      "at most 64 query heads per key/value head");
+    }
+    return OkStatus();
+}
+
+Status ReadQuery(Scene& scene) {
+    const Shape& shape = scene.request.query->shape;
+    int64_t heads = scene.query_heads;
+    switch (scene.layout->input) {
+        case AxisOrder::kBSH:
+            scene.batch = shape[0];
+            scene.query_length = shape[1];
+            if (shape[2] % scene.query_heads != 0) {
+                return Refuse("FIA-C20", "query", Concat("shape ", ShapeText(shape)),
+                              Concat("H a multiple of num_query_heads (", scene.query_heads, ")"));
+            }
+            scene.head_dim = shape[2] / scene.query_heads;
+            break;
+        case AxisOrder::kBSND:
+            scene.batch = shape[0];
+            scene.query_length = shape[1];
+            heads = shape[2];
+            scene.head_dim = shape[3];
+            break;
+        case AxisOrder::kTND:
+            scene.tokens = shape[0];
+            heads = shape[1];
+            scene.head_dim = shape[2];
+            break;
+        case AxisOrder::kNTD:
+            heads = shape[0];
+            scene.tokens = shape[1];
+            scene.head_dim = shape[2];
+            break;
+        default:
+            scene.batch = shape[0];
+            heads = shape[1];
+            scene.query_length = shape[2];
+            scene.head_dim = shape[3];
+            break;
+    }
+    if (heads != scene.query_heads) {
+        return Refuse("FIA-C18", "num_query_heads", std::to_string(scene.query_heads),
+                      Concat("the N axis of query (", heads, ", shape ", ShapeText(shape), ")"));
+    }
+    return OkStatus();
+}
+
+// Sizes of one dense key or value tensor.
+struct DenseSizes {
+    int64_t batch = 0;
+    int64_t heads = 0;
+    int64_t length = 0;  // S, or T of token-packed layouts
+    int64_t width = 0;   // D per head; H for BSH
+};
+
+DenseSizes ReadDense(AxisOrder order, const Shape& shape) {
+    switch (order) {
+        case AxisOrder::kBSH:
+            return {shape[0], 0, shape[1], shape[2]};
+        case AxisOrder::kBSND:
+            return {shape[0], shape[2], shape[1], shape[3]};
+        case AxisOrder::kTND:
+            return {0, shape[1], shape[0], shape[2]};
+        case AxisOrder::kNTD:
+            return {0, shape[0], shape[1], shape[2]};
+        default:
+            return {shape[0], shape[1], shape[2], shape[3]};
+    }
+}
+
+Status CheckKeyHeads(const Scene& scene, const char* name, const Shape& shape, int64_t heads) {
+    if (scene.layout->input != AxisOrder::kBSH && heads != scene.key_heads) {
+        return Refuse(scene.packed() ? "FIA-C152" : "FIA-C19", "num_key_value_heads", std::to_string(scene.key_heads),
+                      Concat("the N axis of ", name, " (", heads, ", shape ", ShapeText(shape), ")"));
+    }
+    return OkStatus();
+}
+
+Status ReadDenseKeys(Scene& scene) {
+    const Request& request = scene.request;
+    const AxisOrder order = scene.layout->input;
+    const DenseSizes key = ReadDense(order, request.key->shape);
+    const DenseSizes value = ReadDense(order, request.value->shape);
+    if (Status status = CheckKeyHeads(scene, "key", request.key->shape, key.heads); !status.ok()) {
+        return status;
+    }
+    if (!scene.packed() && request.key->shape != request.value->shape) {
+        return Refuse("FIA-C21", "value", Concat("shape ", ShapeText(request.value->shape)),
+                      Concat("the shape of key ", ShapeText(request.key->shape)));
+    }
+    if (scene.packed() && (key.heads != value.heads || key.length != value.length)) {
+        return Refuse("FIA-C152", "value", Concat("shape ", ShapeText(request.value->shape)),
+                      Concat("heads and tokens of key ", ShapeText(request.key->shape)));
+    }
+    if (!scene.packed() && key.batch != scene.batch) {
+        return Refuse("FIA-C22", "key", Concat("batch ", key.batch), Concat("the batch of query (", scene.batch, ")"));
+    }
+    scene.key_batch = key.batch;
+    (scene.packed() ? scene.key_tokens : scene.key_length) = key.length;
+    int64_t key_width = 0;
+    int64_t value_width = 0;
+    if (__builtin_mul_overflow(key.width, Packing(scene), &key_width) ||
+        __builtin_mul_overflow(value.width, Packing(scene), &value_width)) {
+        return Refuse("FIA-C24", "key", Concat("shape ", ShapeText(request.key->shape)), "head_dim at most 512");
+    }
+    const int64_t heads = order == AxisOrder::kBSH ? scene.key_heads : 1;
+    if (key_width % heads != 0 || key_width / heads != scene.head_dim) {
+        return Refuse(
+            "FIA-C23", "key", Concat("shape ", ShapeText(request.key->shape)),
+            Concat("head_dim of query (", scene.head_dim, ") for each of ", scene.key_heads, " key/value heads"));
+    }
+    scene.key_head_dim = key_width / heads;
+    scene.value_head_dim = scene.packed() ? value_width : scene.key_head_dim;
+    return OkStatus();
+}
+
+Status CheckSizeLimits(const Scene& scene) {
+    const auto at_most = [](const char* rule, const char* argument, const char* what, int64_t given, int64_t limit) {
+        return given <= limit ? OkStatus()
+                              : Refuse(rule, argument, Concat(what, " ", given), Concat(what, " at most ", limit));
+    };
+    if (Status status = at_most("FIA-C24", "query", "head_dim", scene.head_dim, 512); !status.ok()) {
+        return status;
+    }
+    if (Status status = at_most("FIA-C25", "query", "batch", scene.batch, 65536); !status.ok()) {
+        return status;
+    }
+    if (scene.prefill_rules()) {
+        if (Status status = at_most("FIA-C26", "num_query_heads", "heads", scene.query_heads, 256); !status.ok()) {
+            return status;
+        }
+        if (Status status = at_most("FIA-C28", "query", "Q_S", scene.query_length, 20971520); !status.ok()) {
+            return status;
+        }
+        return at_most("FIA-C28", "key", "KV_S", scene.key_length, 20971520);
+    }
+    if (Status status = at_most("FIA-C27", "num_key_value_heads", "heads", scene.key_heads, 256); !status.ok()) {
+        return status;
+    }
+    return scene.extended() ? OkStatus() : at_most("FIA-C29", "key", "KV_S", scene.key_length, 262144);
+}
+
+// FIA-C31 (batch at most 128 when head_dim * itemsize is no multiple of 32 bytes) cannot be reached: this rule already
+// makes it a multiple.
+Status CheckHeadDimStep(const Scene& scene) {
+    if (scene.decode_rules()) {
+        return OkStatus();
+    }
+    const bool int8 = scene.request.key->dtype == DType::kInt8 || scene.int8_query();
+    const int64_t step = scene.int4_keys() ? 64 : int8 ? 32 : 16;
+    for (const int64_t dim : {scene.head_dim, scene.value_head_dim}) {
+        if (dim % step != 0) {
+            return Refuse("FIA-C30", "query", Concat("head_dim ", dim),
+                          Concat("a multiple of ", step, " when query is ", NameOf(scene.request.query->dtype),
+                                 " and key ", NameOf(scene.request.key->dtype)),
+                          "Pad head_dim with zeros and keep softmax_scale.");
+        }
+    }
+    return OkStatus();
+}
+
+}  // namespace
+
+Status CheckHeads(Scene& scene) {
+    if (Status status = CheckHeadCounts(scene); !status.ok()) {
+        return status;
+    }
+    if (Status status = ReadQuery(scene); !status.ok()) {
+        return status;
+    }
+    if (!scene.paged()) {  // paged keys are read in FIA 6
+        if (Status status = ReadDenseKeys(scene); !status.ok()) {
+            return status;
+        }
+    }
+    if (Status status = CheckSizeLimits(scene); !status.ok()) {
+        return status;
+    }
+    return CheckHeadDimStep(scene);
+}
+
+}  // namespace ascend_attention::fia_v2

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// FIA 12: TND, TND_NTD and NTD_TND, where the length lists say which tokens belong together.
+#include <algorithm>
+
+#include "fused_infer_attention_score_v2/check.h"
+
+namespace ascend_attention::fia_v2 {
+namespace {
+
+using Lengths = std::vector<int64_t>;
+
+constexpr int64_t kTokensMax = 1048576;
+constexpr int64_t kBatchMax = 4096;
+
+Status CheckCumulative(const char* rule, const char* argument, const Lengths& ends, int64_t tokens) {
+    int64_t previous = 0;
+    for (size_t i = 0; i < ends.size(); ++i) {
+        if (ends[i] < previous) {
+            return Refuse(rule, argument, Concat("entry ", i, " = ", ends[i], " after ", previous),
+                          "cumulative lengths that never decrease, from 0");
+        }
+        previous = ends[i];
+    }
+    if (previous != tokens) {
+        return Refuse("FIA-C136", argument, Concat("last entry ", previous), Concat("T (", tokens, ")"));
+    }
+    return OkStatus();
+}
+
+Status CheckPackedLengths(const Scene& scene) {
+    const Request& request = scene.request;
+    for (const int64_t tokens : {scene.tokens, scene.key_tokens}) {
+        if (tokens > kTokensMax) {
+            return Refuse("FIA-C132", "query", Concat("T ", tokens), Concat("at most ", kTokensMax));
+        }
+    }
+    if (!HasLengths(request.actual_seq_qlen) || !HasLengths(request.actual_seq_kvlen)) {
+        const bool query = HasLengths(request.actual_seq_qlen);
+        return Refuse("FIA-C133", query ? "actual_seq_kvlen" : "actual_seq_qlen", "None",
+                      Concat("one entry per sequence with input_layout ", scene.layout->name));
+    }
+    const int64_t queries = int64_t(request.actual_seq_qlen->size());
+    const int64_t keys = int64_t(request.actual_seq_kvlen->size());
+    if (queries != keys || queries > kBatchMax) {
+        return Refuse(scene.head_dim == 512 && queries != keys ? "FIA-C141" : "FIA-C133", "actual_seq_kvlen",
+                      Concat(queries, " query and ", keys, " key lengths"),
+                      Concat("equal counts, at most ", kBatchMax));
+    }
+    Status status = CheckCumulative("FIA-C134", "actual_seq_qlen", *request.actual_seq_qlen, scene.tokens);
+    if (!status.ok() || scene.paged()) {
+        return status;
+    }
+    return CheckCumulative("FIA-C135", "actual_seq_kvlen", *request.actual_seq_kvlen, scene.key_tokens);
+}
+
+Status CheckPackedMask(const Scene& scene) {
+    const int64_t mode = scene.request.sparse_mode;
+    const bool mask = scene.request.atten_mask.has_value();
+    const bool band = mode == 4 && scene.head_dim != 512;
+    if (!(mode == 0 && !mask) && !(mode == 3 && mask) && !(band && mask)) {
+        return Refuse("FIA-C137", "sparse_mode", Concat(mode, mask ? " with atten_mask" : " without atten_mask"),
+                      Concat("0 without atten_mask, 3 with it", scene.head_dim != 512 ? ", 4 with it" : "",
+                             " for input_layout ", scene.layout->name));
+    }
+    return mask ? CheckCompressedMask(scene, "FIA-C43") : OkStatus();
+}
+
+Status CheckPackedExcludes(const Scene& scene) {
+    const Request& request = scene.request;
+    const auto refuse = [&](const char* argument, const std::string& given) {
+        return Refuse("FIA-C138", argument, given, Concat("not with input_layout ", scene.layout->name));
+    };
+    if (request.pse_shift) {
+        return refuse("pse_shift", TensorText(request.pse_shift));
+    }
+    if (scene.antiquant()) {
+        return refuse("dequant_scale_key", TensorText(request.dequant_scale_key));
+    }
+    if (request.quant_scale_out) {
+        return refuse("quant_scale_out", TensorText(request.quant_scale_out));
+    }
+    if (scene.empty_query() || scene.empty_keys()) {
+        return refuse(scene.empty_query() ? "query" : "key", "an empty tensor");
+    }
+    return OkStatus();
+}
+
+Lengths Differences(const Lengths& ends) {
+    Lengths lengths(ends);
+    for (size_t i = ends.size(); i-- > 1;) {
+        lengths[i] -= lengths[i - 1];
+    }
+    return lengths;
+}
+
+Status CheckPackedWide(const Scene& scene) {
+    const Request& request = scene.request;
+    const int64_t n = scene.query_heads;
+    const bool heads = n >= 1 && n <= 128 && (n & (n - 1)) == 0;
+    const bool lse = request.return_softmax_lse && !scene.extended();
+    const bool paging = scene.paged() || scene.extended();
+    if (request.input_layout == "NTD_TND" || !paging || !scene.rope() || !heads || scene.key_heads != 1 || lse) {
+        return Refuse("FIA-C139", "input_layout",
+                      Concat("'", request.input_layout, "', query_rope ", TensorText(request.query_rope),
+                             ", block_table ", TensorText(request.block_table), ", ", n, " query heads over ",
+                             scene.key_heads, ", return_softmax_lse ", request.return_softmax_lse ? "True" : "False"),
+                      "with head_dim 512: TND or TND_NTD, rope, block_table, 1, 2, 4, ... 128 query heads over 1, "
+                      "no softmax_lse");
+    }
+    const Lengths queries = Differences(*request.actual_seq_qlen);
+    for (size_t b = 0; b < queries.size(); ++b) {
+        if (queries[b] > 16) {  // 0 is how captured graphs pad
+            return Refuse("FIA-C140", "actual_seq_qlen", Concat("sequence ", b, " of length ", queries[b]),
+                          "at most 16 with head_dim 512");
+        }
+        const int64_t keys = (*request.actual_seq_kvlen)[b];
+        if (scene.paged() && (keys < 0 || keys > scene.key_length)) {
+            return Refuse("FIA-C141", "actual_seq_kvlen", Concat("entry ", b, " = ", keys),
+                          Concat("0 to the blocks of a sequence (", scene.key_length, ")"));
+        }
+    }
+    return OkStatus();
+}
+
+Status CheckPackedDims(const Scene& scene) {
+    const int64_t d = scene.head_dim;
+    const int64_t v = scene.value_head_dim;
+    const bool any = scene.extended() && d % 16 == 0 && d <= 256 && v % 16 == 0 && v <= 256;
+    const std::string given = Concat("head_dim ", d, ", value ", v);
+    if (scene.rope() && !(d == 128 && v == 128)) {
+        return Refuse("FIA-C146", "query", given, "128, value 128 with query_rope");
+    }
+    const bool ntd = scene.layout->input == AxisOrder::kNTD;
+    if (!scene.rope() && ntd && !((d == 128 || d == 192) && v == 128) && !any) {
+        return Refuse("FIA-C145", "query", given, "128 or 192, value 128 with NTD_TND");
+    }
+    if (!scene.rope() && !ntd && !((d == 128 && v == 128) || (d == 192 && (v == 128 || v == 192))) && !any) {
+        return Refuse("FIA-C144", "query", given, "128 with value 128, or 192 with value 128 or 192, with TND");
+    }
+    if (v == 192 && (scene.query_heads != scene.key_heads || scene.paged()) && !scene.extended()) {
+        return Refuse("FIA-C147", "value",
+                      Concat("head_dim 192, ", scene.query_heads, " query heads over ", scene.key_heads,
+                             ", block_table ", TensorText(scene.request.block_table)),
+                      "no grouped heads and no block_table with value head_dim 192");
+    }
+    return OkStatus();
+}
+
+Status CheckPackedTokens(const Scene& scene) {
+    const Request& request = scene.request;
+    const int64_t pre = request.pre_tokens;
+    const int64_t next = request.next_tokens;
+    const int64_t v = scene.value_head_dim;
+    const Lengths queries = Differences(*request.actual_seq_qlen);
+    const Lengths keys = scene.paged() ? *request.actual_seq_kvlen : Differences(*request.actual_seq_kvlen);
+    for (size_t b = 0; b < queries.size(); ++b) {
+        const std::string sequence = Concat("sequence ", b, ": ", queries[b], " queries, ", keys[b], " keys");
+        if (request.sparse_mode == 3 && queries[b] > keys[b]) {
+            return Refuse("FIA-C148", "actual_seq_kvlen", sequence, "at least as many keys as queries, sparse_mode 3");
+        }
+        if (request.sparse_mode == 4 && (pre < -queries[b] || next < -keys[b])) {
+            return Refuse("FIA-C149", "pre_tokens", Concat(pre, ", next_tokens ", next, "; ", sequence),
+                          "pre_tokens >= -queries and next_tokens >= -keys of every sequence");
+        }
+    }
+    int64_t width = 0;
+    if (request.sparse_mode == 4 && !__builtin_add_overflow(pre, next, &width) && width < 0) {
+        return Refuse("FIA-C149", "pre_tokens", Concat(pre, ", next_tokens ", next), "pre_tokens + next_tokens >= 0");
+    }
+    if (request.sparse_mode == 4 && v != 64 && v != 128 && !scene.extended()) {
+        return Refuse("FIA-C150", "value", Concat("head_dim ", v), "64, 128 with sparse_mode 4");
+    }
+    return OkStatus();
+}
+
+Status CheckPackedNarrow(const Scene& scene) {
+    const Request& request = scene.request;
+    if (request.input_layout == "TND_NTD") {
+        return Refuse("FIA-C142", "input_layout", "'TND_NTD'", "TND, NTD_TND unless head_dim is 512");
+    }
+    if (request.query->dtype != DType::kBFloat16 && !scene.extended()) {
+        return Refuse("FIA-C143", "query", NameOf(request.query->dtype),
+                      Concat("bfloat16 with input_layout ", scene.layout->name));
+    }
+    if (Status status = CheckPackedDims(scene); !status.ok()) {
+        return status;
+    }
+    if (scene.paged()) {
+        const int64_t size = request.block_size;
+        const bool documented = size == 128 || size == 512 || size == 1024;
+        if (!documented && !(scene.extended() && size % 16 == 0 && size <= 1024)) {
+            return Refuse("FIA-C151", "block_size", std::to_string(size), "128, 512, 1024");
+        }
+    }
+    return CheckPackedTokens(scene);
+}
+
+}  // namespace
+
+Status CheckTokenPacked(Scene& scene) {
+    if (!scene.packed()) {
+        return OkStatus();
+    }
+    for (const auto check : {CheckPackedLengths, CheckPackedMask, CheckPackedExcludes}) {
+        if (Status status = check(scene); !status.ok()) {
+            return status;
+        }
+    }
+    return scene.head_dim == 512 ? CheckPackedWide(scene) : CheckPackedNarrow(scene);
+}
+
+}  // namespace ascend_attention::fia_v2

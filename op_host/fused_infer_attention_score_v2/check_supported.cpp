@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one list of what the document allows and the engine does not do yet.
+#include "fused_infer_attention_score_v2/check.h"
+#include "plan/attention_plan.h"
+
+namespace ascend_attention::fia_v2 {
+namespace {
+
+struct Unsupported {
+    const char* argument;
+    const char* supported;
+    bool (*used)(const Scene&);
+    std::string (*given)(const Scene&);
+};
+
+std::string LayoutText(const Scene& scene) { return Concat("'", scene.layout->name, "'"); }
+std::string LengthText(const Scene& scene) { return Concat("Q_S ", scene.query_length); }
+
+constexpr const char* kLayoutsSupported = "BSH, BSND, BNSD, BNSD_BSND";
+
+const Unsupported kUnsupported[] = {
+    {"input_layout", kLayoutsSupported, [](const Scene& s) { return s.packed(); }, LayoutText},
+    {"input_layout", kLayoutsSupported, [](const Scene& s) { return s.layout->head_first_output(); }, LayoutText},
+    {"query_rope", "None", [](const Scene& s) { return s.rope(); },
+     [](const Scene& s) { return TensorText(s.request.query_rope); }},
+    {"block_table", "None (dense key and value)", [](const Scene& s) { return s.paged(); },
+     [](const Scene& s) { return TensorText(s.request.block_table); }},
+    {"query", "float16, bfloat16", [](const Scene& s) { return s.int8_query(); },
+     [](const Scene& s) { return std::string(NameOf(s.request.query->dtype)); }},
+    {"key", "float16, bfloat16", [](const Scene& s) { return s.quantised_keys(); },
+     [](const Scene& s) { return std::string(NameOf(s.request.key->dtype)); }},
+    {"quant_scale_out", "None (output in the dtype of query)",
+     [](const Scene& s) { return s.request.quant_scale_out.has_value(); },
+     [](const Scene& s) { return TensorText(s.request.quant_scale_out); }},
+    {"pse_shift", "None", [](const Scene& s) { return s.request.pse_shift.has_value(); },
+     [](const Scene& s) { return TensorText(s.request.pse_shift); }},
+    {"learnable_sink", "None", [](const Scene& s) { return s.request.learnable_sink.has_value(); },
+     [](const Scene& s) { return TensorText(s.request.learnable_sink); }},
+    {"query", "Q_S > 1", [](const Scene& s) { return s.single_row(); }, LengthText},
+    {"query", "head_dim up to 256", [](const Scene& s) { return s.head_dim > kHeadDimMax; },
+     [](const Scene& s) { return Concat("head_dim ", s.head_dim); }},
+    {"sparse_mode", "0, 1, 2, 3, 4", [](const Scene& s) { return s.request.sparse_mode == 9; },
+     [](const Scene& s) { return std::to_string(s.request.sparse_mode); }},
+};
+
+}  // namespace
+
+Status CheckSupported(Scene& scene) {
+    for (const Unsupported& row : kUnsupported) {
+        if (row.used(scene)) {
+            Status status = Refuse("NOT-YET", row.argument, row.given(scene), row.supported);
+            status.code = StatusCode::kNotSupported;
+            return status;
+        }
+    }
+    return OkStatus();
+}
+
+}  // namespace ascend_attention::fia_v2

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// FIA 1: dtypes, contiguity, layout and ranks.
+#include "fused_infer_attention_score_v2/check.h"
+
+namespace ascend_attention::fia_v2 {
+namespace {
+
+struct NamedTensor {
+    const char* name;
+    const OptionalTensor* tensor;
+};
+
+Status CheckLayoutName(Scene& scene) {
+    scene.layout = FindLayout(scene.request.input_layout);
+    if (scene.layout == nullptr) {
+        return Refuse("FIA-C7", "input_layout", "'" + scene.request.input_layout + "'", LayoutNames());
+    }
+    return OkStatus();
+}
+
+Status CheckDTypes(const Scene& scene) {
+    const Request& request = scene.request;
+    const DType query = request.query->dtype;
+    const DType key = request.key->dtype;
+    const DType value = request.value->dtype;
+    const bool both_ropes = request.query_rope.has_value() && request.key_rope.has_value();
+    if (query == DType::kInt8 && !both_ropes) {
+        return Refuse("FIA-C1", "query", "int8 without query_rope and key_rope", "float16, bfloat16",
+                      "int8 queries exist only in MLA full quantisation.");
+    }
+    if (!IsHalfWidth(query) && query != DType::kInt8) {
+        return Refuse("FIA-C1", "query", NameOf(query), "float16, bfloat16 (int8 in MLA full quantisation)");
+    }
+    for (const NamedTensor& row : {NamedTensor{"key", &request.key}, NamedTensor{"value", &request.value}}) {
+        const DType dtype = (*row.tensor)->dtype;
+        if (!IsHalfWidth(dtype) && dtype != DType::kInt8 && dtype != DType::kInt32) {
+            return Refuse("FIA-C2", row.name, NameOf(dtype), "float16, bfloat16, int8, int32 (eight int4 each)");
+        }
+    }
+    if (key != value) {
+        return Refuse("FIA-C3", "value", NameOf(value), Concat("the dtype of key (", NameOf(key), ")"));
+    }
+    if (IsHalfWidth(query) && IsHalfWidth(key) && !scene.has_key_scale() && key != query) {
+        return Refuse("FIA-C4", "key", NameOf(key), Concat("the dtype of query (", NameOf(query), ")"));
+    }
+    if (IsHalfWidth(query) && scene.quantised_keys() &&
+        !(request.dequant_scale_key.has_value() && request.dequant_scale_value.has_value())) {
+        const bool key_missing = !request.dequant_scale_key.has_value();
+        return Refuse("FIA-C5", key_missing ? "dequant_scale_key" : "dequant_scale_value", "None",
+                      Concat("a tensor, because key and value are ", NameOf(key)));
+    }
+    return OkStatus();
+}
+
+Status CheckContiguous(const Request& request) {
+    const NamedTensor rows[] = {
+        {"query", &request.query},           {"key", &request.key},           {"value", &request.value},
+        {"query_rope", &request.query_rope}, {"key_rope", &request.key_rope}, {"pse_shift", &request.pse_shift},
+        {"atten_mask", &request.atten_mask},
+    };
+    for (const NamedTensor& row : rows) {
+        if (row.tensor->has_value() && !(*row.tensor)->contiguous) {
+            return Refuse("FIA-C6", row.name, "a non-contiguous tensor", "a contiguous tensor",
+                          "Call .contiguous() on it first.");
+        }
+    }
+    return OkStatus();
+}
+
+Status CheckRanks(const Scene& scene) {
+    const Request& request = scene.request;
+    const size_t rank = size_t(RankOf(scene.layout->input));
+    const NamedTensor rows[] = {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}};
+    for (const NamedTensor& row : rows) {
+        const Shape& shape = (*row.tensor)->shape;
+        const bool cache = scene.paged() && row.tensor != &request.query;  // FIA 6 looks at cache shapes
+        if (!cache && shape.size() != rank) {
+            return Refuse("FIA-C8", row.name, Concat("shape ", ShapeText(shape)),
+                          Concat(rank, " dimensions for input_layout ", scene.layout->name));
+        }
+        for (const int64_t dim : shape) {
+            if (dim < 0) {
+                return Refuse("FIA-C8", row.name, Concat("shape ", ShapeText(shape)), "no negative dimension");
+            }
+        }
+    }
+    return OkStatus();
+}
+
+Status CheckReserved(const Request& request) {
+    if (request.dequant_scale_key_rope.has_value()) {
+        return Refuse("FIA-A2", "dequant_scale_key_rope", TensorText(request.dequant_scale_key_rope), "None",
+                      "The document reserves this argument.");
+    }
+    struct Row {
+        const char* name;
+        const std::optional<int64_t>* dtype;
+    };
+    const Row rows[] = {
+        {"query_dtype", &request.query_dtype},
+        {"key_dtype", &request.key_dtype},
+        {"value_dtype", &request.value_dtype},
+        {"query_rope_dtype", &request.query_rope_dtype},
+        {"key_rope_dtype", &request.key_rope_dtype},
+        {"key_shared_prefix_dtype", &request.key_shared_prefix_dtype},
+        {"value_shared_prefix_dtype", &request.value_shared_prefix_dtype},
+        {"dequant_scale_query_dtype", &request.dequant_scale_query_dtype},
+        {"dequant_scale_key_dtype", &request.dequant_scale_key_dtype},
+        {"dequant_scale_value_dtype", &request.dequant_scale_value_dtype},
+        {"dequant_scale_key_rope_dtype", &request.dequant_scale_key_rope_dtype},
+    };
+    for (const Row& row : rows) {
+        if (row.dtype->has_value()) {
+            return Refuse("FIA-A2", row.name, std::to_string(**row.dtype), "None",
+                          "The document reserves this argument.");
+        }
+    }
+    return OkStatus();
+}
+
+}  // namespace
+
+Status CheckTypes(Scene& scene) {
+    if (Status status = CheckLayoutName(scene); !status.ok()) {
+        return status;
+    }
+    if (Status status = CheckDTypes(scene); !status.ok()) {
+        return status;
+    }
+    if (Status status = CheckContiguous(scene.request); !status.ok()) {
+        return status;
+    }
+    if (Status status = CheckRanks(scene); !status.ok()) {
+        return status;
+    }
+    return CheckReserved(scene.request);
+}
+
+Status CheckPrecision(Scene& scene) {
+    const Request& request = scene.request;
+    const std::string layout = Concat("'", scene.layout->name, "'");
+    if (request.input_layout == "BNSD_BSND" && scene.query_length == 1) {
+        return Refuse("FIA-C9", "input_layout", layout + " with Q_S 1", "Q_S > 1 with BNSD_BSND",
+                      "With one query row use BNSD and transpose the result.");
+    }
+    if (scene.layout->head_first_output()) {
+        if (scene.query_length > 16 || scene.query_length < 1) {
+            return Refuse("FIA-C10", "input_layout", Concat(layout, " with Q_S ", scene.query_length),
+                          Concat("Q_S from 1 to 16 with ", scene.layout->name));
+        }
+        if (!request.query_rope || !request.key_rope || scene.head_dim != 512) {
+            return Refuse("FIA-C11", "input_layout",
+                          Concat(layout, " with head_dim ", scene.head_dim, ", query_rope ",
+                                 TensorText(request.query_rope), ", key_rope ", TensorText(request.key_rope)),
+                          Concat(scene.layout->name, " only with query_rope, key_rope and head_dim 512"));
+        }
+    }
+    if (request.inner_precise < 0 || request.inner_precise > 3) {
+        return Refuse("FIA-C12", "inner_precise", std::to_string(request.inner_precise), "0, 1, 2, 3");
+    }
+    if (scene.decode_rules() && request.inner_precise > 1 && !scene.extended()) {
+        return Refuse("FIA-C13", "inner_precise", std::to_string(request.inner_precise), "0, 1 when Q_S is 1");
+    }
+    return OkStatus();
+}
+
+}  // namespace ascend_attention::fia_v2

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "fused_infer_attention_score_v2/scene.h"
+#include "plan/problem.h"
+
+namespace ascend_attention::fia_v2 {
+
+// The canonical problem of a checked and supported request. Sequences without rows are left out; rows at or beyond
+// actual_seq_qlen become sequences without keys.
+AttentionProblem Lower(const Scene& scene);
+// Is the content of atten_mask read? (The compressed masks of sparse_mode 2, 3 and 4 are a promise about positions.)
+bool ReadsMask(const Scene& scene);
+
+}  // namespace ascend_attention::fia_v2

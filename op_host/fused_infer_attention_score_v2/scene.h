@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request while it is being checked: which features it uses and the sizes read from its shapes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/contract.h"
+#include "common/layout.h"
+#include "common/status.h"
+#include "common/text.h"
+#include "fused_infer_attention_score_v2/request.h"
+
+namespace ascend_attention::fia_v2 {
+
+using Request = FusedInferAttentionScoreV2Request;
+using OptionalTensor = Request::OptionalTensor;
+using OptionalLengths = Request::OptionalLengths;
+
+constexpr const char* kOperator = "npu_fused_infer_attention_score_v2";
+
+// How paged keys lie. kDense: no block_table.
+enum class Cache : uint8_t { kDense, kBBH, kBNBD, kNZ };
+
+struct Scene {
+    Scene(const Request& the_request, Contract the_contract) : request(the_request), contract(the_contract) {}
+
+    const Request& request;
+    Contract contract;
+    const Layout* layout = nullptr;
+
+    // Sizes; valid once the sections that read them have passed.
+    int64_t batch = 0;         // 0 for token-packed layouts: there the length lists say it
+    int64_t tokens = 0;        // T of token-packed layouts
+    int64_t query_length = 0;  // Q_S
+    int64_t query_heads = 0;
+    int64_t head_dim = 0;
+    int64_t key_heads = 0;
+    int64_t key_batch = 0;
+    int64_t key_tokens = 0;
+    int64_t key_length = 0;  // KV_S; paged: columns of block_table * block_size
+    int64_t key_head_dim = 0;
+    int64_t value_head_dim = 0;
+    Cache cache = Cache::kDense;
+
+    bool extended() const { return contract == Contract::kExtended; }
+    bool packed() const { return layout->token_packed(); }
+    bool paged() const { return request.block_table.has_value(); }
+    bool rope() const { return request.query_rope.has_value() || request.key_rope.has_value(); }
+    bool int8_query() const { return request.query->dtype == DType::kInt8; }
+    bool int4_keys() const { return request.key->dtype == DType::kInt32; }
+    bool quantised_keys() const { return request.key->dtype == DType::kInt8 || int4_keys(); }
+    bool has_key_scale() const {
+        return request.dequant_scale_key.has_value() || request.dequant_scale_value.has_value();
+    }
+    bool has_key_offset() const {
+        return request.dequant_offset_key.has_value() || request.dequant_offset_value.has_value();
+    }
+    bool antiquant() const { return has_key_scale() && !int8_query(); }
+    bool empty_query() const { return NumElements(request.query->shape) == 0; }
+    bool empty_keys() const { return NumElements(request.key->shape) == 0; }
+    bool single_row() const { return !packed() && query_length == 1; }
+    bool wide_rope() const { return rope() && head_dim == 512; }
+    // The document's "Q_S = 1" rules also cover MLA and token-packed calls with head_dim 512.
+    bool decode_rules() const { return single_row() || wide_rope() || (packed() && head_dim == 512); }
+    bool prefill_rules() const { return !decode_rules(); }
+};
+
+// 161002 with the rule's id.
+Status Refuse(const char* rule, const std::string& argument, const std::string& given, const std::string& allowed,
+              const std::string& help = "");
+
+// "float16 (2, 3)" or "None".
+std::string TensorText(const OptionalTensor& tensor);
+
+// A list that is absent or empty gives no lengths.
+inline bool HasLengths(const OptionalLengths& lengths) { return lengths.has_value() && !lengths->empty(); }
+
+// One length per batch: the list's single entry for all, else its first `batch` entries; `whole` without a list.
+std::vector<int64_t> LengthsPerBatch(const OptionalLengths& lengths, int64_t batch, int64_t whole);
+std::vector<int64_t> QueryLengths(const Scene& scene);  // ignores the list when Q_S is 1, as the document says
+std::vector<int64_t> KeyLengths(const Scene& scene);
+
+// (2048, 2048), (1, 2048, 2048) or (1, 1, 2048, 2048).
+bool IsCompressedMask(const Shape& shape);
+// Refuses under `rule` unless atten_mask is given in one of these shapes.
+Status CheckCompressedMask(const Scene& scene, const char* rule);
+
+}  // namespace ascend_attention::fia_v2
