@@ -72,9 +72,10 @@ class NpuAttention:
         }
         start = time.perf_counter()
         output, _ = ascend_attention.npu_fused_infer_attention_score_v2(*inputs, **arguments)
-        self.runs.append(LayerRun(inputs, arguments, output, time.perf_counter() - start))
+        run = LayerRun(inputs, arguments, output, time.perf_counter() - start)
+        self.runs.append(run)
         self._progress.update()
-        return output.to(query.dtype)
+        return run.output.to(query.dtype)
 
 
 def print_layers(runs: list[LayerRun], reports: list[precision.CallReport]) -> None:
