@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cube-side instructions as the machine sees them: loads into L0A/L0B, the matrix multiply, and Fixpipe. Filled by
+// ascendc/cube.h; every field keeps the name and unit of the Ascend C parameter it comes from.
+#pragma once
+
+#include <cstdint>
+
+#include "machine/call.h"
+
+namespace ascend_attention::sim {
+
+struct Load2dCall {
+    Site site;
+    Operand target;
+    Operand source;
+    std::uint32_t start_index = 0;
+    std::uint32_t repeat_times = 0;
+    std::uint32_t source_stride = 0;
+    std::uint32_t target_gap = 0;
+    bool transpose = false;
+    std::uint32_t address_mode = 0;
+};
+
+// LoadDataWithTranspose, both parameter structs (source_fractal_gap exists in the second only).
+struct LoadTransposeCall {
+    Site site;
+    Operand target;
+    Operand source;
+    std::uint32_t start_index = 0;
+    std::uint32_t repeat_times = 0;
+    std::uint32_t source_stride = 0;
+    std::uint32_t target_gap = 0;
+    std::uint32_t target_fractal_gap = 0;
+    std::uint32_t source_fractal_gap = 0;
+    std::uint32_t address_mode = 0;
+};
+
+// LoadData with LoadData3DParamsV2. When `sets_fmatrix` is true the call writes the feature-map register itself, as the
+// Ascend C call does by default; otherwise SetFmatrix must have been called. Likewise for the padding value.
+struct Load3dCall {
+    Site site;
+    Operand target;
+    Operand source;
+    std::uint8_t pad[4] = {0, 0, 0, 0};  // left, right, top, bottom
+    std::uint32_t l1_height = 0;
+    std::uint32_t l1_width = 0;
+    std::uint32_t channels = 0;
+    std::uint32_t k_extension = 0;
+    std::uint32_t m_extension = 0;
+    std::uint32_t k_start = 0;
+    std::uint32_t m_start = 0;
+    std::uint32_t stride_w = 1;
+    std::uint32_t stride_h = 1;
+    std::uint32_t filter_w = 1;
+    std::uint32_t filter_h = 1;
+    std::uint32_t dilation_w = 1;
+    std::uint32_t dilation_h = 1;
+    bool transpose = false;
+    bool small_k = false;
+    bool right_fmatrix = false;
+    std::uint64_t pad_value = 0;  // bits of one element
+    bool sets_fmatrix = true;
+    bool sets_pad_value = true;
+};
+
+struct MmadCall {
+    Site site;
+    Operand target;
+    Operand left;
+    Operand right;
+    bool has_bias = false;
+    Operand bias;
+    std::uint32_t m = 0;
+    std::uint32_t n = 0;
+    std::uint32_t k = 0;
+    std::uint32_t unit_flag = 0;
+    bool k_direction_align = false;
+    bool c_from_bias_table = false;
+    bool c_init_zero = true;
+};
+
+// The conversions of QuantMode_t that architecture 2201 has.
+enum class Quant : std::uint8_t {
+    kNone,
+    kFloatToHalf,
+    kFloatToBfloat16,
+    kIntToHalf,
+    kIntToHalfVector,
+    kFloatToByte,
+    kFloatToByteVector,
+    kIntToByte,
+    kIntToByteVector,
+    kOther
+};
+
+// `from_state`: DataCopy with DataCopyCO12DstParams, whose matrix strides and scales come from SetFixpipeNz2ndFlag,
+// SetFixpipePreQuantFlag and SetFixPipeConfig.
+struct FixpipeCall {
+    Site site;
+    bool from_state = false;
+    Operand target;
+    Operand source;
+    bool has_scales = false;
+    Operand scales;  // one uint64_t per column, in L1 (in the Fixpipe buffer with from_state)
+    bool row_major = true;
+    std::uint32_t n_size = 0;
+    std::uint32_t m_size = 0;
+    std::uint32_t source_stride = 0;
+    std::uint32_t target_stride = 0;
+    Quant quant = Quant::kNone;
+    std::uint64_t scale = 0;
+    std::uint32_t nd_count = 1;
+    std::uint32_t source_nd_stride = 0;
+    std::uint32_t target_nd_stride = 0;
+    bool relu = false;
+    std::uint32_t unit_flag = 0;
+    bool channel_split = false;
+};
+
+ASCEND_SIM_API void Execute(const Load2dCall& call);
+ASCEND_SIM_API void Execute(const LoadTransposeCall& call);
+ASCEND_SIM_API void Execute(const Load3dCall& call);
+ASCEND_SIM_API void Execute(const MmadCall& call);
+ASCEND_SIM_API void Execute(const FixpipeCall& call);
+
+// Machine state set from the scalar pipe.
+ASCEND_SIM_API void SetFeatureMatrix(bool right, std::uint32_t height, std::uint32_t width, const std::uint8_t pad[4],
+                                     const Site& site);
+ASCEND_SIM_API void SetLoadPaddingValue(std::uint64_t bits, const Site& site);
+ASCEND_SIM_API void SetFixpipeNzToNd(std::uint32_t nd_count, std::uint32_t source_nd_stride,
+                                     std::uint32_t target_nd_stride, const Site& site);
+ASCEND_SIM_API void SetFixpipeQuantScalar(std::uint64_t scale, const Site& site);
+// SetFixPipeConfig: where per-column scales lie in the Fixpipe buffer; clear_units resets every unit flag of L0C.
+ASCEND_SIM_API void SetFixpipeTensors(const Operand& quant, bool clear_units, const Site& site);
+
+}  // namespace ascend_attention::sim

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data movement as the machine sees it: one descriptor per instruction form, filled by ascendc/data_copy.h. Lengths and
+// gaps keep the units of the Ascend C parameter they come from; the machine converts them, because the unit depends on
+// the path (32 bytes for UB and L1, 64 for the bias table, 128 for the Fixpipe buffer).
+#pragma once
+
+#include <cstdint>
+
+#include "machine/call.h"
+
+namespace ascend_attention::sim {
+
+// DataCopy with DataCopyParams.
+struct CopyBlocksCall {
+    Site site;
+    Operand target;
+    Operand source;
+    std::uint32_t element_bytes = 1;
+    std::uint32_t block_count = 1;
+    std::uint32_t block_len = 0;
+    std::uint32_t source_gap = 0;
+    std::uint32_t target_gap = 0;
+};
+
+// DataCopy with an element count.
+struct CopyCountCall {
+    Site site;
+    Operand target;
+    Operand source;
+    std::uint32_t element_bytes = 1;
+    std::uint32_t count = 0;
+};
+
+// DataCopy with Nd2NzParams; elements of 4 bits count as bytes.
+struct CopyNdToNzCall {
+    Site site;
+    Operand target;
+    Operand source;
+    std::uint32_t element_bytes = 1;
+    std::uint32_t nd_count = 0;
+    std::uint32_t rows = 0;
+    std::uint32_t columns = 0;
+    std::uint32_t source_matrix_stride = 0;
+    std::uint32_t source_row_stride = 0;
+    std::uint32_t target_c0_stride = 0;
+    std::uint32_t target_row_stride = 0;
+    std::uint32_t target_matrix_stride = 0;
+};
+
+// DataCopyPad, both ways and both generations of parameters. Padding applies to GM to UB only.
+struct CopyPadCall {
+    Site site;
+    Operand target;
+    Operand source;
+    std::uint32_t element_bytes = 1;
+    std::uint32_t block_count = 1;
+    std::uint32_t block_bytes = 0;
+    std::uint64_t source_gap = 0;
+    std::uint64_t target_gap = 0;
+    bool pad = false;
+    std::uint32_t left_elements = 0;
+    std::uint32_t right_elements = 0;
+    std::uint64_t pad_value = 0;  // bits of one element
+};
+
+// InitConstValue (8.x) and Fill (9.x).
+struct InitConstCall {
+    Site site;
+    const char* name = "InitConstValue";
+    Operand target;
+    std::uint32_t element_bytes = 2;
+    std::uint32_t repeat_times = 0;
+    std::uint32_t block_count = 0;
+    std::uint32_t target_gap = 0;
+    std::uint64_t value = 0;  // bits of one element
+};
+
+// InitOutput: `count` elements of global memory set to one value.
+struct InitOutputCall {
+    Site site;
+    Operand target;
+    std::uint32_t element_bytes = 2;
+    std::uint32_t count = 0;
+    std::uint64_t value = 0;
+};
+
+ASCEND_SIM_API void Execute(const CopyBlocksCall& call);
+ASCEND_SIM_API void Execute(const CopyCountCall& call);
+ASCEND_SIM_API void Execute(const CopyNdToNzCall& call);
+ASCEND_SIM_API void Execute(const CopyPadCall& call);
+ASCEND_SIM_API void Execute(const InitConstCall& call);
+ASCEND_SIM_API void Execute(const InitOutputCall& call);
+
+// Machine state set from the scalar pipe.
+ASCEND_SIM_API void SetPaddingValue(std::uint64_t bits, const Site& site);
+
+enum class AtomicRequest : std::uint8_t { kNone, kAdd, kMax, kMin };
+ASCEND_SIM_API void SetAtomic(const char* name, AtomicRequest request, DType dtype, const Site& site);
+
+}  // namespace ascend_attention::sim

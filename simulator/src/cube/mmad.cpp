@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mmad: C = A * B, C += A * B, or bias + A * B. A lies in L0A as rows of fractals (ZZ), B in L0B as rows of fractals
+// whose columns are stored as rows (ZN), C in L0C as columns of 16 x 16 fractals (NZ). Lanes beyond m, n and k take no
+// part: they are not read as operands, and of C they hold nothing afterwards.
+#include "cube/mmad_kernel.h"
+
+#include <cstring>
+
+#include "core/core.h"
+#include "cube/fractal.h"
+#include "cube/unit_flags.h"
+#include "machine/cube_calls.h"
+#include "move/regions.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+constexpr std::uint64_t kResultFractalBytes = 1024;
+constexpr std::uint64_t kResultRowBytes = 64;  // 16 columns of 4 bytes
+
+void RequireTypes(Access& access, const MmadCall& mmad) {
+    const DType type = mmad.left.dtype;
+    const bool floating = type == DType::kFloat16 || type == DType::kBfloat16 || type == DType::kFloat32;
+    const char* allowed = "int8_t*int8_t->int32_t, half*half, bfloat16_t*bfloat16_t or float*float->float";
+    access.Require(floating || type == DType::kInt8, "dtype of fm", static_cast<int>(type), allowed);
+    access.Require(mmad.right.dtype == type, "dtype of filter", static_cast<int>(mmad.right.dtype), allowed);
+    const DType result = floating ? DType::kFloat32 : DType::kInt32;
+    access.Require(mmad.target.dtype == result, "dtype of dst", static_cast<int>(mmad.target.dtype), allowed);
+    if (mmad.has_bias) {
+        access.Require(mmad.bias.dtype == result, "dtype of bias", static_cast<int>(mmad.bias.dtype),
+                       "the dtype of dst");
+    }
+}
+
+void RequireRanges(Access& access, const MmadCall& mmad) {
+    access.RequireSpace(mmad.target, "dst", Space::kL0C);
+    access.RequireSpace(mmad.left, "fm", Space::kL0A);
+    access.RequireSpace(mmad.right, "filter", Space::kL0B);
+    RequireTypes(access, mmad);
+    access.Require(mmad.m <= 4095, "m", mmad.m, "0..4095");
+    access.Require(mmad.n <= 4095, "n", mmad.n, "0..4095");
+    access.Require(mmad.k <= 4095, "k", mmad.k, "0..4095");
+    access.RequireAligned(mmad.target, "dst", kResultFractalBytes);
+    access.RequireAligned(mmad.left, "fm", kFractalBytes);
+    access.RequireAligned(mmad.right, "filter", kFractalBytes);
+    if (mmad.has_bias) {
+        access.RequireSpace(mmad.bias, "bias", Space::kBias);
+        access.RequireAligned(mmad.bias, "bias", 64);
+        access.Require(!mmad.c_init_zero, "cmatrixInitVal", 1,
+                       "false with a bias: true starts C at zero and the bias is never read");
+    }
+}
+
+// Declares the read of `rows` x k elements stored as 16-row fractals; returns the first byte.
+struct FractalGrid {
+    std::uint64_t rows;
+    std::uint64_t k;
+    std::uint64_t element_bytes;
+    std::uint64_t row_stride;    // bytes between 16-row bands
+    std::uint64_t group_stride;  // bytes between neighbours along k
+};
+
+const std::byte* ReadFractals(Access& access, const Operand& operand, const char* name, const FractalGrid& grid) {
+    const std::uint64_t group = kBlockBytes / grid.element_bytes;
+    const std::uint64_t bands = grid.rows / kFractalRows;
+    const std::uint64_t groups = grid.k / group;
+    const std::uint64_t row_tail = grid.rows % kFractalRows;
+    const std::uint64_t k_tail = grid.k % group * grid.element_bytes;
+    const std::byte* data = nullptr;
+    if (bands != 0 && groups != 0) {
+        const bool dense = grid.row_stride * bands == bands * groups * kFractalBytes ||
+                           grid.group_stride * groups == bands * groups * kFractalBytes;
+        const Region whole{0, bands * groups * kFractalBytes};
+        data = access.Reads(
+            operand, name, dense ? whole : Region{0, kFractalBytes, groups, grid.group_stride, bands, grid.row_stride});
+    }
+    if (bands != 0 && k_tail != 0) {
+        const std::uint64_t offset = groups * grid.group_stride;
+        for (std::uint64_t band = 0; band < bands; ++band) {
+            data =
+                access.Reads(operand, name, Region{offset + band * grid.row_stride, k_tail, kFractalRows, kBlockBytes});
+        }
+    }
+    if (row_tail != 0 && groups != 0) {
+        data = access.Reads(operand, name,
+                            Region{bands * grid.row_stride, row_tail * kBlockBytes, groups, grid.group_stride});
+    }
+    if (row_tail != 0 && k_tail != 0) {
+        data = access.Reads(
+            operand, name, Region{bands * grid.row_stride + groups * grid.group_stride, k_tail, row_tail, kBlockBytes});
+    }
+    return data;
+}
+
+struct ResultGrid {
+    std::uint64_t m;
+    std::uint64_t n;
+    std::uint64_t strips;
+    std::uint64_t strip_bytes;
+};
+
+void ReadResult(Access& access, const Operand& target, const ResultGrid& grid) {
+    const std::uint64_t full = grid.n / 16;
+    const std::uint64_t tail = grid.n % 16;
+    if (full != 0) {
+        access.Reads(target, "dst", Pieces(0, grid.m * kResultRowBytes, full, grid.strip_bytes));
+    }
+    if (tail != 0) {
+        access.Reads(target, "dst", Region{full * grid.strip_bytes, tail * 4, grid.m, kResultRowBytes});
+    }
+}
+
+// What the m rows of C hold before the first product.
+void StartResult(Access& access, const MmadCall& mmad, std::byte* c, const ResultGrid& grid) {
+    if (mmad.c_init_zero) {
+        for (std::uint64_t strip = 0; strip < grid.strips; ++strip) {
+            std::memset(c + strip * grid.strip_bytes, 0, grid.m * kResultRowBytes);
+        }
+        return;
+    }
+    if (!mmad.has_bias && !mmad.c_from_bias_table) {
+        return;
+    }
+    Operand bias = mmad.bias;
+    if (!mmad.has_bias) {
+        bias = Operand{Space::kBias, mmad.target.dtype, 0, 0, 0};  // cmatrixSource without a tensor: the table's start
+    }
+    const std::byte* values = access.Reads(bias, "bias", Region{0, grid.n * 4});
+    for (std::uint64_t strip = 0; strip < grid.strips; ++strip) {
+        const std::uint64_t columns = strip * 16 + 16 <= grid.n ? 16 : grid.n % 16;
+        for (std::uint64_t row = 0; row < grid.m; ++row) {
+            std::memcpy(c + strip * grid.strip_bytes + row * kResultRowBytes, values + strip * kResultRowBytes,
+                        columns * 4);
+        }
+    }
+}
+
+// The fractals are written whole; what is not part of m x n is left without a value.
+void UndefinePadding(Access& access, const Operand& target, std::byte* c, const ResultGrid& grid) {
+    const std::uint64_t row_bytes = grid.strip_bytes - grid.m * kResultRowBytes;
+    if (row_bytes != 0) {
+        for (std::uint64_t strip = 0; strip < grid.strips; ++strip) {
+            Poison(c + strip * grid.strip_bytes + grid.m * kResultRowBytes, row_bytes);
+        }
+        access.Undefines(target, Region{grid.m * kResultRowBytes, row_bytes, grid.strips, grid.strip_bytes});
+    }
+    const std::uint64_t tail = grid.n % 16;
+    if (tail != 0) {
+        const std::uint64_t first = (grid.strips - 1) * grid.strip_bytes + tail * 4;
+        for (std::uint64_t row = 0; row < grid.m; ++row) {
+            Poison(c + first + row * kResultRowBytes, (16 - tail) * 4);
+        }
+        access.Undefines(target, Region{first, (16 - tail) * 4, grid.m, kResultRowBytes});
+    }
+}
+
+}  // namespace
+
+void Execute(const MmadCall& mmad) {
+    const Call call{"Mmad", Pipe::kCube, mmad.site};
+    Access access(CurrentCore(), call);
+    RequireRanges(access, mmad);
+    if (mmad.m == 0 || mmad.n == 0 || mmad.k == 0) {
+        return;
+    }
+    const std::uint64_t element_bytes = ElementBytes(mmad.left.dtype);
+    const std::uint64_t group = kBlockBytes / element_bytes;
+    const std::uint64_t strips = CeilDivide(mmad.n, 16);
+    std::uint64_t left_row_fractals = CeilDivide(mmad.k, group);
+    if (mmad.k_direction_align && mmad.left.dtype == DType::kFloat32) {
+        left_row_fractals = RoundUp(mmad.k, 16) / group;
+    }
+    const MmadShape shape{mmad.m, mmad.n, mmad.k, left_row_fractals, mmad.m == 1};
+    const ResultGrid grid{mmad.m, mmad.n, strips, CeilDivide(mmad.m, 16) * kResultFractalBytes};
+
+    const std::byte* left =
+        shape.left_is_vector
+            ? access.Reads(mmad.left, "fm", Region{0, mmad.k * element_bytes})
+            : ReadFractals(access, mmad.left, "fm",
+                           {mmad.m, mmad.k, element_bytes, left_row_fractals * kFractalBytes, kFractalBytes});
+    const std::byte* right = ReadFractals(access, mmad.right, "filter",
+                                          {mmad.n, mmad.k, element_bytes, kFractalBytes, strips * kFractalBytes});
+    const bool continues = !mmad.c_init_zero && !mmad.has_bias && !mmad.c_from_bias_table;
+    if (continues) {
+        ReadResult(access, mmad.target, grid);
+    }
+    ProduceUnits(access, call, mmad.unit_flag,
+                 {mmad.target.address, grid.strip_bytes / kResultFractalBytes, strips, grid.strip_bytes});
+    std::byte* c = access.Writes(mmad.target, "dst", Region{0, strips * grid.strip_bytes});
+
+    StartResult(access, mmad, c, grid);
+    if (mmad.left.dtype == DType::kInt8) {
+        MultiplyInt8(reinterpret_cast<std::int32_t*>(c), left, right, shape);
+    } else {
+        MultiplyFloat(reinterpret_cast<float*>(c), left, right, mmad.left.dtype, shape);
+    }
+    UndefinePadding(access, mmad.target, c, grid);
+}
+
+}  // namespace ascend_attention::sim

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// DataCopy with Nd2NzParams: row-major matrices in GM become columns of 32-byte groups in L1. Group c of row r lies at
+// (c * dstNzC0Stride + r * dstNzNStride) * 32 bytes. A last group that the matrix does not fill is completed with
+// zeros.
+#include <algorithm>
+#include <cstring>
+
+#include "core/core.h"
+#include "machine/move_calls.h"
+#include "move/regions.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+void RequireRanges(Access& access, const CopyNdToNzCall& copy) {
+    access.RequireSpace(copy.target, "dst", Space::kL1);
+    access.RequireSpace(copy.source, "src", Space::kGlobal);
+    access.RequireAligned(copy.target, "dst", kBlockBytes);
+    access.Require(copy.element_bytes <= 4, "sizeof(T)", copy.element_bytes, "1, 2 or 4");
+    access.Require(copy.nd_count <= 4095, "ndNum", copy.nd_count, "0..4095");
+    access.Require(copy.rows <= 16384, "nValue", copy.rows, "0..16384");
+    access.Require(copy.columns <= 65535, "dValue", copy.columns, "0..65535");
+    access.Require(copy.source_row_stride >= 1 && copy.source_row_stride <= 65535, "srcDValue", copy.source_row_stride,
+                   "1..65535");
+    access.Require(copy.target_c0_stride >= 1 && copy.target_c0_stride <= 16384, "dstNzC0Stride", copy.target_c0_stride,
+                   "1..16384");
+    access.Require(copy.target_row_stride >= 1 && copy.target_row_stride <= 16384, "dstNzNStride",
+                   copy.target_row_stride, "1..16384");
+    access.Require(copy.target_matrix_stride <= 16384, "dstNzMatrixStride", copy.target_matrix_stride, "0..16384");
+    access.Require(copy.target_matrix_stride * copy.element_bytes % kBlockBytes == 0 || copy.nd_count <= 1,
+                   "dstNzMatrixStride", copy.target_matrix_stride, "a multiple of 32 bytes");
+}
+
+// Writes one matrix. Full groups are 32-byte copies, column by column so that the stores are sequential.
+void Rearrange(std::byte* target, const std::byte* source, const CopyNdToNzCall& copy) {
+    const std::uint64_t row_bytes = std::uint64_t{copy.columns} * copy.element_bytes;
+    const std::uint64_t source_stride = std::uint64_t{copy.source_row_stride} * copy.element_bytes;
+    const std::uint64_t target_stride = copy.target_row_stride * kBlockBytes;
+    const std::uint64_t full_groups = row_bytes / kBlockBytes;
+    for (std::uint64_t group = 0; group < full_groups; ++group) {
+        const std::byte* from = source + group * kBlockBytes;
+        std::byte* to = target + group * copy.target_c0_stride * kBlockBytes;
+        for (std::uint64_t row = 0; row < copy.rows; ++row) {
+            std::memcpy(to + row * target_stride, from + row * source_stride, kBlockBytes);
+        }
+    }
+    const std::uint64_t tail = row_bytes % kBlockBytes;
+    if (tail != 0) {
+        const std::byte* from = source + full_groups * kBlockBytes;
+        std::byte* to = target + full_groups * copy.target_c0_stride * kBlockBytes;
+        for (std::uint64_t row = 0; row < copy.rows; ++row) {
+            std::memcpy(to + row * target_stride, from + row * source_stride, tail);
+            std::memset(to + row * target_stride + tail, 0, kBlockBytes - tail);
+        }
+    }
+}
+
+void CarryGroups(Access& access, const CopyNdToNzCall& copy, std::uint64_t target_offset, std::uint64_t source_offset) {
+    const std::uint64_t row_bytes = std::uint64_t{copy.columns} * copy.element_bytes;
+    for (std::uint64_t row = 0; row < copy.rows; ++row) {
+        for (std::uint64_t at = 0; at < row_bytes; at += kBlockBytes) {
+            access.Carries(copy.target,
+                           target_offset + at * copy.target_c0_stride + row * copy.target_row_stride * kBlockBytes,
+                           copy.source, source_offset + row * copy.source_row_stride * copy.element_bytes + at,
+                           std::min(kBlockBytes, row_bytes - at));
+        }
+    }
+}
+
+}  // namespace
+
+void Execute(const CopyNdToNzCall& copy) {
+    const Call call{"DataCopy", Pipe::kMte2, copy.site};
+    Access access(CurrentCore(), call);
+    RequireRanges(access, copy);
+    if (copy.nd_count == 0 || copy.rows == 0 || copy.columns == 0) {
+        return;
+    }
+    const std::uint64_t row_bytes = std::uint64_t{copy.columns} * copy.element_bytes;
+    const std::uint64_t groups = CeilDivide(row_bytes, kBlockBytes);
+    const std::uint64_t source_row = std::uint64_t{copy.source_row_stride} * copy.element_bytes;
+    // With one matrix the strides between matrices mean nothing.
+    const std::uint64_t source_matrix = std::uint64_t{copy.source_matrix_stride} * copy.element_bytes;
+    const std::uint64_t target_matrix = std::uint64_t{copy.target_matrix_stride} * copy.element_bytes;
+
+    const Region source_region = copy.nd_count == 1
+                                     ? Pieces(0, row_bytes, copy.rows, source_row)
+                                     : Region{0, row_bytes, copy.rows, source_row, copy.nd_count, source_matrix};
+    const std::byte* data = access.ReadsToCarry(copy.source, "src", source_region);
+    std::byte* result = nullptr;
+    for (std::uint64_t nd = 0; nd < copy.nd_count; ++nd) {
+        Region region{nd * target_matrix, copy.rows * kBlockBytes, groups, copy.target_c0_stride * kBlockBytes};
+        if (copy.target_row_stride != 1) {
+            region = Region{nd * target_matrix,
+                            kBlockBytes,
+                            copy.rows,
+                            copy.target_row_stride * kBlockBytes,
+                            groups,
+                            copy.target_c0_stride * kBlockBytes};
+        }
+        result = access.Writes(copy.target, "dst", region);
+    }
+    for (std::uint64_t nd = 0; nd < copy.nd_count; ++nd) {
+        Rearrange(result + nd * target_matrix, data + nd * source_matrix, copy);
+        if (access.ChecksInitialisation()) {
+            CarryGroups(access, copy, nd * target_matrix, nd * source_matrix);
+        }
+    }
+}
+
+}  // namespace ascend_attention::sim
