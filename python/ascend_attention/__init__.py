@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention kernels for Huawei Atlas A2/A3 NPUs behind the calls that their users already make.
+
+On CPU tensors and NumPy arrays the same device code runs on a simulated NPU.
+
+    npu_fused_infer_attention_score_v2   the operator
+    simulator, contract                  where and by which rules calls run
+    AttentionError, AttentionNotSupported, SimulatorError
+    golden, precision                    what the result should be, and how close a result is
+    torch.ops.ascend_attention           the same as torch operators (see torch_ops)
+
+Importing the package loads neither torch nor the compiled parts; using a name does, so golden and precision work alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ascend_attention._torch_lazy import offer_operators
+
+if TYPE_CHECKING:
+    from ascend_attention import golden, precision, torch_ops
+    from ascend_attention._core import SimulatorError
+    from ascend_attention._errors import AttentionError, AttentionNotSupported
+    from ascend_attention._fused_infer_attention_score_v2 import npu_fused_infer_attention_score_v2
+    from ascend_attention._report import Report
+    from ascend_attention._settings import SimulatorRun, contract, simulator
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AttentionError",
+    "AttentionNotSupported",
+    "Report",
+    "SimulatorError",
+    "SimulatorRun",
+    "contract",
+    "golden",
+    "npu_fused_infer_attention_score_v2",
+    "precision",
+    "simulator",
+    "torch_ops",
+]
+
+_HOME = {
+    "AttentionError": "_errors",
+    "AttentionNotSupported": "_errors",
+    "Report": "_report",
+    "SimulatorError": "_core",
+    "SimulatorRun": "_settings",
+    "contract": "_settings",
+    "npu_fused_infer_attention_score_v2": "_fused_infer_attention_score_v2",
+    "simulator": "_settings",
+}
+_SUBMODULES = ("golden", "precision", "torch_ops")
+
+offer_operators()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

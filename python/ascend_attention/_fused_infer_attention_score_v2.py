@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""npu_fused_infer_attention_score_v2 on torch tensors and NumPy arrays."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ascend_attention import _arguments, _core
+from ascend_attention import _settings as _settings  # calls ask it how to run
+from ascend_attention._errors import NOT_SUPPORTED, AttentionError
+
+if TYPE_CHECKING:
+    import torch
+
+    Array = TypeVar("Array", torch.Tensor, np.ndarray)
+    Lengths = Sequence[int] | torch.Tensor | np.ndarray
+
+NAME = "npu_fused_infer_attention_score_v2"
+
+_TENSORS = (
+    "query", "key", "value", "query_rope", "key_rope", "pse_shift", "atten_mask", "block_table",
+    "dequant_scale_query", "dequant_scale_key", "dequant_offset_key", "dequant_scale_value", "dequant_offset_value",
+    "dequant_scale_key_rope", "quant_scale_out", "quant_offset_out", "learnable_sink",
+)  # fmt: skip
+_LENGTHS = ("actual_seq_qlen", "actual_seq_kvlen")
+_INTS = (
+    "num_query_heads", "num_key_value_heads", "pre_tokens", "next_tokens", "sparse_mode", "block_size",
+    "query_quant_mode", "key_quant_mode", "value_quant_mode", "inner_precise",
+)  # fmt: skip
+_OPTIONAL_INTS = (
+    "query_dtype", "key_dtype", "value_dtype", "query_rope_dtype", "key_rope_dtype", "key_shared_prefix_dtype",
+    "value_shared_prefix_dtype", "dequant_scale_query_dtype", "dequant_scale_key_dtype", "dequant_scale_value_dtype",
+    "dequant_scale_key_rope_dtype",
+)  # fmt: skip
+
+
+def npu_fused_infer_attention_score_v2(
+    query: Array,
+    key: Array,
+    value: Array,
+    *,
+    query_rope: Array | None = None,
+    key_rope: Array | None = None,
+    pse_shift: Array | None = None,
+    atten_mask: Array | None = None,
+    actual_seq_qlen: Lengths | None = None,
+    actual_seq_kvlen: Lengths | None = None,
+    block_table: Array | None = None,
+    dequant_scale_query: Array | None = None,
+    dequant_scale_key: Array | None = None,
+    dequant_offset_key: Array | None = None,
+    dequant_scale_value: Array | None = None,
+    dequant_offset_value: Array | None = None,
+    dequant_scale_key_rope: Array | None = None,
+    quant_scale_out: Array | None = None,
+    quant_offset_out: Array | None = None,
+    learnable_sink: Array | None = None,
+    num_query_heads: int = 1,
+    num_key_value_heads: int = 0,
+    softmax_scale: float = 1.0,
+    pre_tokens: int = 2147483647,
+    next_tokens: int = 2147483647,
+    input_layout: str = "BSH",
+    sparse_mode: int = 0,
+    block_size: int = 0,
+    query_quant_mode: int = 0,
+    key_quant_mode: int = 0,
+    value_quant_mode: int = 0,
+    inner_precise: int = 0,
+    return_softmax_lse: bool = False,
+    query_dtype: int | None = None,
+    key_dtype: int | None = None,
+    value_dtype: int | None = None,
+    query_rope_dtype: int | None = None,
+    key_rope_dtype: int | None = None,
+    key_shared_prefix_dtype: int | None = None,
+    value_shared_prefix_dtype: int | None = None,
+    dequant_scale_query_dtype: int | None = None,
+    dequant_scale_key_dtype: int | None = None,
+    dequant_scale_value_dtype: int | None = None,
+    dequant_scale_key_rope_dtype: int | None = None,
+) -> tuple[Array, Array]:
+    """Attention of a batch of queries over their keys and values: softmax(scale * Q K^T + mask) V.
+
+    Signature, defaults and rules are those of ``torch_npu.npu_fused_infer_attention_score_v2``. Rule ids (FIA-C...)
+    in refusals are rows of this project's constraint catalogue, drawn from that operator's document.
+
+    Takes torch tensors (CPU) or NumPy arrays, all of one kind and contiguous, and returns the same kind. bfloat16
+    arrays are those of ``ml_dtypes``. B is the batch, Q_S and KV_S the padded lengths, N and KV_N the heads of query
+    and of key and value, D the head dimension, H = N * D.
+
+    Built so far: Q_S > 1; float16 and bfloat16; the layouts below; D a multiple of 16 up to 256; N / KV_N up to 64.
+    Everything else that the document allows is refused as AttentionNotSupported.
+
+    Args:
+        query: float16 or bfloat16; its shape is named by input_layout:
+            "BSH" (B, Q_S, N*D), "BSND" (B, Q_S, N, D), "BNSD" and "BNSD_BSND" (B, N, Q_S, D).
+        key: dtype and layout of query, with KV_S and KV_N.
+        value: dtype and shape of key.
+        query_rope, key_rope: not supported yet.
+        pse_shift: not supported yet.
+        atten_mask: bool, int8 or uint8, non-zero hides the pair. sparse_mode 0 and 1: (Q_S, KV_S), (1 or B, Q_S,
+            KV_S) or (1 or B, 1, Q_S, KV_S), the last two axes may be larger. sparse_mode 2, 3, 4: (2048, 2048),
+            (1, 2048, 2048) or (1, 1, 2048, 2048), a promise whose content is never read.
+        actual_seq_qlen: valid query rows of each sequence, in tokens: one entry for all or at least B entries, each
+            0...Q_S. A list, tuple, integer array or tensor. None or empty: Q_S. Rows beyond: see Returns.
+        actual_seq_kvlen: valid keys of each sequence, likewise, each 0...KV_S.
+        block_table, block_size: not supported yet (paged keys and values).
+        dequant_scale_query, dequant_scale_key, dequant_offset_key, dequant_scale_value, dequant_offset_value,
+            quant_scale_out, quant_offset_out, query_quant_mode, key_quant_mode, value_quant_mode: not supported yet.
+        dequant_scale_key_rope: reserved, None.
+        learnable_sink: not supported yet.
+        num_query_heads: N.
+        num_key_value_heads: KV_N, a divisor of N; 0: the same as N. Query head h reads key head h // (N / KV_N).
+        softmax_scale: factor of Q K^T, usually D ** -0.5.
+        pre_tokens, next_tokens: keys seen to the left and right of the diagonal. sparse_mode 0 with a mask: query i
+            sees i - pre_tokens ... i + next_tokens. sparse_mode 4: the same around the diagonal that ends at the last
+            query and the last key. Ignored otherwise. One of them may be negative.
+        input_layout: "BSH", "BSND", "BNSD", "BNSD_BSND" (queries BNSD, result BSND).
+        sparse_mode: 0 everything, or mask and tokens; 1 mask only; 2 causal from the top left; 3 causal that ends at
+            the last query and the last key; 4 band.
+        inner_precise: 0...3. Rows that see no key are always zeros, whatever bit 1 says.
+        return_softmax_lse: also give the logarithm of each row's softmax denominator.
+        query_dtype, key_dtype, value_dtype, query_rope_dtype, key_rope_dtype, key_shared_prefix_dtype,
+            value_shared_prefix_dtype, dequant_scale_query_dtype, dequant_scale_key_dtype, dequant_scale_value_dtype,
+            dequant_scale_key_rope_dtype: reserved, None.
+
+    Returns:
+        attention_out: dtype of query. Shape (B, Q_S, N*D), (B, Q_S, N, D) or (B, N, Q_S, D), as the layout says.
+        softmax_lse: float32, (B, N, Q_S, 1), natural logarithm; without return_softmax_lse one zero, shape (1,).
+        Rows that see no key and rows beyond actual_seq_qlen are zeros in attention_out and +inf in softmax_lse.
+
+    Raises:
+        AttentionError: a rule is broken: code 161001 (a required tensor is None) or 161002. Nothing was written.
+        AttentionNotSupported: the document allows it, this package cannot do it yet: code 561003.
+        SimulatorError: the simulated kernel did something that the device would not survive.
+        TypeError: an argument of the wrong Python type.
+
+    Under torch.compile(fullgraph=True) give lengths as lists. The operator is for inference: it has no derivative.
+    """
+    arguments = {
+        "query": query,
+        "key": key,
+        "value": value,
+        "query_rope": query_rope,
+        "key_rope": key_rope,
+        "pse_shift": pse_shift,
+        "atten_mask": atten_mask,
+        "actual_seq_qlen": actual_seq_qlen,
+        "actual_seq_kvlen": actual_seq_kvlen,
+        "block_table": block_table,
+        "dequant_scale_query": dequant_scale_query,
+        "dequant_scale_key": dequant_scale_key,
+        "dequant_offset_key": dequant_offset_key,
+        "dequant_scale_value": dequant_scale_value,
+        "dequant_offset_value": dequant_offset_value,
+        "dequant_scale_key_rope": dequant_scale_key_rope,
+        "quant_scale_out": quant_scale_out,
+        "quant_offset_out": quant_offset_out,
+        "learnable_sink": learnable_sink,
+        "num_query_heads": num_query_heads,
+        "num_key_value_heads": num_key_value_heads,
+        "softmax_scale": softmax_scale,
+        "pre_tokens": pre_tokens,
+        "next_tokens": next_tokens,
+        "input_layout": input_layout,
+        "sparse_mode": sparse_mode,
+        "block_size": block_size,
+        "query_quant_mode": query_quant_mode,
+        "key_quant_mode": key_quant_mode,
+        "value_quant_mode": value_quant_mode,
+        "inner_precise": inner_precise,
+        "return_softmax_lse": return_softmax_lse,
+        "query_dtype": query_dtype,
+        "key_dtype": key_dtype,
+        "value_dtype": value_dtype,
+        "query_rope_dtype": query_rope_dtype,
+        "key_rope_dtype": key_rope_dtype,
+        "key_shared_prefix_dtype": key_shared_prefix_dtype,
+        "value_shared_prefix_dtype": value_shared_prefix_dtype,
+        "dequant_scale_query_dtype": dequant_scale_query_dtype,
+        "dequant_scale_key_dtype": dequant_scale_key_dtype,
+        "dequant_scale_value_dtype": dequant_scale_value_dtype,
+        "dequant_scale_key_rope_dtype": dequant_scale_key_rope_dtype,
+    }
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return _call_numpy(_normalised(arguments))  # type: ignore[return-value]
+    if torch.compiler.is_compiling():
+        # Only the operator can be in a graph. Types and values are checked by its schema, its fake and its kernel.
+        return torch.ops.ascend_attention.npu_fused_infer_attention_score_v2(**arguments)  # type: ignore[no-any-return]
+    if any(isinstance(arguments[name], torch.Tensor) for name in _TENSORS):
+        return _call_torch(torch, _normalised(arguments))  # type: ignore[return-value]
+    return _call_numpy(_normalised(arguments))  # type: ignore[return-value]
+
+
+def _normalised(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Numbers, texts and lengths as plain Python values."""
+    result = dict(arguments)
+    for name in _INTS:
+        result[name] = _arguments.as_int(NAME, name, result[name])
+    for name in _OPTIONAL_INTS:
+        result[name] = _arguments.as_optional_int(NAME, name, result[name])
+    for name in _LENGTHS:
+        result[name] = _arguments.as_lengths(NAME, name, result[name])
+    result["softmax_scale"] = _arguments.as_float(NAME, "softmax_scale", result["softmax_scale"])
+    result["input_layout"] = _arguments.as_text(NAME, "input_layout", result["input_layout"])
+    result["return_softmax_lse"] = _arguments.as_bool(NAME, "return_softmax_lse", result["return_softmax_lse"])
+    return result
+
+
+def _given_tensors(arguments: dict[str, Any], kind: type, allowed: str) -> dict[str, Any]:
+    tensors = {name: arguments[name] for name in _TENSORS if arguments[name] is not None}
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, kind):
+            _arguments.refuse_type(NAME, name, tensor, allowed)
+    return tensors
+
+
+def _described(arguments: dict[str, Any], descriptors: dict[str, _arguments.Descriptor]) -> dict[str, Any]:
+    """What the compiled module takes: tensors as descriptors, absent arguments left out."""
+    others = {name: value for name, value in arguments.items() if name not in _TENSORS and value is not None}
+    return {**others, **descriptors}
+
+
+def _call_torch(torch: Any, arguments: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    importlib.import_module("ascend_attention.torch_ops")  # registers the operator
+
+    tensors = _given_tensors(arguments, torch.Tensor, "a torch.Tensor, as the other tensors are")
+    for name, tensor in tensors.items():
+        if tensor.device.type not in ("cpu", "meta"):
+            _arguments.refuse(
+                NAME, name, f"a tensor on {tensor.device}",
+                "tensors on cpu (simulated run); kernels for other devices are not built yet", NOT_SUPPORTED,
+            )  # fmt: skip
+        if tensor.layout != torch.strided:
+            _arguments.refuse(NAME, name, f"a tensor of layout {tensor.layout}", "a dense tensor")
+    if not all(name in tensors for name in ("query", "key", "value")):
+        # The schema cannot express this call; the check that follows always refuses it.
+        described = {name: _arguments.torch_descriptor(tensor, address=0) for name, tensor in tensors.items()}
+        _core.infer_fused_infer_attention_score_v2(_described(arguments, described))
+    _core.forget_failure()
+    try:
+        return torch.ops.ascend_attention.npu_fused_infer_attention_score_v2(**arguments)  # type: ignore[no-any-return]
+    except RuntimeError as error:
+        if isinstance(error.__cause__, AttentionError):  # from the fake kernel
+            raise error.__cause__ from None
+        failure = _failure_of_kernel()
+        if failure is None:
+            raise
+        raise failure from None
+
+
+def _failure_of_kernel() -> Exception | None:
+    """What the kernel threw before torch made a RuntimeError of it."""
+    try:
+        _core.rethrow_failure()
+    except Exception as failure:
+        return failure
+    return None
+
+
+def _call_numpy(arguments: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    arrays = _given_tensors(arguments, np.ndarray, "a numpy.ndarray or torch.Tensor, all of one kind")
+    for name, array in arrays.items():
+        if isinstance(array, np.ma.MaskedArray):
+            _arguments.refuse_type(NAME, name, array, "a plain numpy.ndarray (hide keys with atten_mask)")
+    described = {name: _arguments.numpy_descriptor(array) for name, array in arrays.items()}
+    call = _core.FusedInferAttentionScoreV2Call(_described(arguments, described))
+    out_shape, out_dtype, lse_shape, lse_dtype = call.outputs()
+    query = arrays["query"].dtype
+    attention_out = np.empty(out_shape, query if query.name == out_dtype else np.dtype(out_dtype))
+    softmax_lse = np.empty(lse_shape, np.dtype(lse_dtype))
+    call.run(_arguments.numpy_descriptor(attention_out)[0], _arguments.numpy_descriptor(softmax_lse)[0])
+    return attention_out, softmax_lse

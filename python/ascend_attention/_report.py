@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulated run did: cores, instructions by pipe, bytes moved, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the machine objects to. ``severity``: "error", "undocumented order" or "warning"."""
+
+    severity: str
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.severity} ({self.kind}): {self.text}"
+
+
+@dataclass(frozen=True)
+class CoreReport:
+    """One AIC or AIV: ``core`` is its name ("block 3 AIV1"), ``instructions`` counts by pipe."""
+
+    core: str
+    instructions: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class LaunchReport:
+    """One kernel launch. Bytes are those that moved between global memory and the cores."""
+
+    kernel: str
+    soc: str
+    mode: str
+    blocks: int
+    seconds: float
+    instructions: Mapping[str, int]
+    global_bytes_read: int
+    global_bytes_written: int
+    cores: tuple[CoreReport, ...]
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        return str(Report((self,)))
+
+
+@dataclass(frozen=True)
+class Report:
+    """Every launch of a ``with simulator(...)`` block, and their sum. ``str()`` gives a table."""
+
+    launches: tuple[LaunchReport, ...] = ()
+
+    @property
+    def cores(self) -> tuple[CoreReport, ...]:
+        """Per core, in the order of first use, instructions summed over the launches."""
+        totals: dict[str, dict[str, int]] = {}
+        for launch in self.launches:
+            for core in launch.cores:
+                counts = totals.setdefault(core.core, dict.fromkeys(PIPES, 0))
+                for pipe, count in core.instructions.items():
+                    counts[pipe] += count
+        return tuple(CoreReport(core, counts) for core, counts in totals.items())
+
+    @property
+    def instructions(self) -> Mapping[str, int]:
+        """Instructions by pipe."""
+        return {pipe: sum(launch.instructions[pipe] for launch in self.launches) for pipe in PIPES}
+
+    @property
+    def global_bytes_read(self) -> int:
+        return sum(launch.global_bytes_read for launch in self.launches)
+
+    @property
+    def global_bytes_written(self) -> int:
+        return sum(launch.global_bytes_written for launch in self.launches)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for launch in self.launches for finding in launch.findings)
+
+    @property
+    def seconds(self) -> float:
+        """Host seconds that the simulation took: not a prediction of device time."""
+        return sum(launch.seconds for launch in self.launches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists, for JSON."""
+        import dataclasses
+
+        return {
+            "launches": [dataclasses.asdict(launch) for launch in self.launches],
+            "instructions": dict(self.instructions),
+            "global_bytes_read": self.global_bytes_read,
+            "global_bytes_written": self.global_bytes_written,
+            "seconds": self.seconds,
+        }
+
+    def __str__(self) -> str:
+        if not self.launches:
+            return "simulator: no kernel was launched"
+        lines = [f"simulator: {len(self.launches)} launch{'es' if len(self.launches) != 1 else ''}"]
+        width = max(6, *(len(launch.kernel) for launch in self.launches))
+        lines.append(
+            f"{'kernel':{width}} {'soc':13} {'mode':7} {'blocks':>6} {'cores':>5} "
+            + " ".join(f"{pipe:>9}" for pipe in PIPES)
+            + f" {'read':>10} {'written':>10} {'host time':>10}"
+        )
+        for launch in self.launches:
+            lines.append(
+                f"{launch.kernel:{width}} {launch.soc:13} {launch.mode:7} {launch.blocks:6} {len(launch.cores):5} "
+                + _figures(launch)
+            )
+        if len(self.launches) > 1:
+            lines.append(f"{'total':{width}} {'':13} {'':7} {'':6} {len(self.cores):5} " + _figures(self))
+        lines.append(f"findings: {len(self.findings) or 'none'}")
+        lines += [f"  {finding}" for finding in self.findings]
+        return "\n".join(lines)
+
+
+def _figures(report: LaunchReport | Report) -> str:
+    counts = " ".join(f"{report.instructions[pipe]:9,}" for pipe in PIPES)
+    moved = f"{_bytes(report.global_bytes_read):>10} {_bytes(report.global_bytes_written):>10}"
+    return f"{counts} {moved} {report.seconds:8.3f} s"
+
+
+def _bytes(count: int) -> str:
+    value = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"
+
+
+def from_dicts(launches: Iterable[Mapping[str, Any]]) -> Report:
+    """The report from the compiled module's dicts, one per launch."""
+    return Report(tuple(_launch(launch) for launch in launches))
+
+
+def _launch(values: Mapping[str, Any]) -> LaunchReport:
+    fields = dict(values)
+    fields["cores"] = tuple(CoreReport(**core) for core in fields["cores"])
+    fields["findings"] = tuple(Finding(**finding) for finding in fields["findings"])
+    return LaunchReport(**fields)
