@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every vector call of Ascend C that the machine knows.
+#pragma once
+
+#include "ascendc/vector_binary.h"
+#include "ascendc/vector_cast.h"
+#include "ascendc/vector_compare.h"
+#include "ascendc/vector_fill.h"
+#include "ascendc/vector_gather.h"
+#include "ascendc/vector_mask.h"
+#include "ascendc/vector_reduce.h"
+#include "ascendc/vector_unary.h"
