@@ -27,9 +27,9 @@ void MultiplyFloat(float* c, const std::byte* a, const std::byte* b, DType opera
 void MultiplyInt8(std::int32_t* c, const std::byte* a, const std::byte* b, const MmadShape& shape);
 
 // The instruction set of each compiled version of MultiplyFloat that this CPU can run, best first, for tests.
-int KernelVersions();
-const char* KernelVersionName(int version);
+ASCEND_SIM_API int KernelVersions();
+ASCEND_SIM_API const char* KernelVersionName(int version);
 // Runs MultiplyFloat with one of them until called with -1. Only tests may call this: the choice is global.
-void ForceKernelVersion(int version);
+ASCEND_SIM_API void ForceKernelVersion(int version);
 
 }  // namespace ascend_attention::sim
