@@ -100,7 +100,8 @@ def _one_head(
         if start == dropped:
             continue
         part = slice(start, start + tile)
-        scores = (q @ k[part].T) * scale
+        with np.errstate(invalid="ignore"):  # "padding_keys_seen" meets NaN
+            scores = (q @ k[part].T) * scale
         if mistake == "rounded_scores":
             scores = round_to(scores, case.dtype)
         scores = np.where(keep[:, part], scores, -np.inf)
@@ -111,8 +112,12 @@ def _one_head(
             correction = np.ones_like(correction)
         weights = np.exp(scores - safe)
         total = total * correction + weights.sum(axis=1, keepdims=True)
-        out = out * correction + round_to(weights, case.dtype) @ v[part]
-        if mistake == "low_precision_accumulation":
-            out = round_to(out, "bfloat16")
+        out = out * correction
+        # A cube core accumulates 16 keys at a time; the mistake keeps that accumulator in bfloat16.
+        step = 16 if mistake == "low_precision_accumulation" else tile
+        for at in range(0, weights.shape[1], step):
+            out = out + round_to(weights[:, at : at + step], case.dtype) @ v[part][at : at + step]
+            if mistake == "low_precision_accumulation":
+                out = round_to(out, "bfloat16")
         maximum = new
     return out, maximum, np.where(total == 0, 1, total).astype(np.float32)
