@@ -254,6 +254,11 @@ FixpipeCall WithState(const FixpipeCall& given, FixpipeState& state) {
     return move;
 }
 
+UnitSpan UnitsOf(const FixpipeCall& move, std::uint64_t nd) {
+    return {Shifted(move.source, nd * move.source_nd_stride * kNdUnitBytes), CeilDivide(move.m_size, 16),
+            CeilDivide(move.n_size, kColumns), move.source_stride * kRowBytes};
+}
+
 }  // namespace
 
 void Execute(const FixpipeCall& given) {
@@ -269,16 +274,15 @@ void Execute(const FixpipeCall& given) {
     const bool carries = move.quant == Quant::kNone && !move.relu && core.state.atomic.mode == AtomicMode::kNone;
     const std::byte* data = nullptr;
     for (std::uint64_t nd = 0; nd < move.nd_count; ++nd) {
+        WaitForUnits(access, call, move.unit_flag, UnitsOf(move, nd));
         ForEachSourceRegion(move, nd, [&](const Region& region) {
             data = carries ? access.ReadsToCarry(move.source, "src", region) : access.Reads(move.source, "src", region);
         });
-        ConsumeUnits(access, call, move.unit_flag,
-                     {move.source.address + nd * move.source_nd_stride * kNdUnitBytes, CeilDivide(move.m_size, 16),
-                      CeilDivide(move.n_size, kColumns), move.source_stride * kRowBytes});
     }
     const GlobalStore store(access, move.target, "dst", TargetRegion(move, LayoutOf(move), move.nd_count));
     for (std::uint64_t nd = 0; nd < move.nd_count; ++nd) {
         MoveMatrix(access, move, store, converter, data, nd, carries && access.ChecksInitialisation());
+        HandOverUnits(access, call, move.unit_flag, UnitsOf(move, nd));
     }
 }
 

@@ -174,6 +174,11 @@ void Execute(const MmadCall& mmad) {
     const MmadShape shape{mmad.m, mmad.n, mmad.k, left_row_fractals, mmad.m == 1};
     const ResultGrid grid{mmad.m, mmad.n, strips, CeilDivide(mmad.m, 16) * kResultFractalBytes};
 
+    const UnitSpan units{mmad.target, grid.strip_bytes / kResultFractalBytes, strips, grid.strip_bytes};
+    // The scheduler keeps dependent accumulations apart by itself once a product covers ten fractals.
+    access.AccumulationIsOrdered((mmad.m / 16) * (mmad.n / 16) >= 10);
+    WaitForUnits(access, call, mmad.unit_flag, units);
+
     const std::byte* left =
         shape.left_is_vector
             ? access.Reads(mmad.left, "fm", Region{0, mmad.k * element_bytes})
@@ -185,8 +190,6 @@ void Execute(const MmadCall& mmad) {
     if (continues) {
         ReadResult(access, mmad.target, grid);
     }
-    ProduceUnits(access, call, mmad.unit_flag,
-                 {mmad.target.address, grid.strip_bytes / kResultFractalBytes, strips, grid.strip_bytes});
     std::byte* c = access.Writes(mmad.target, "dst", Region{0, strips * grid.strip_bytes});
 
     StartResult(access, mmad, c, grid);
@@ -196,6 +199,7 @@ void Execute(const MmadCall& mmad) {
         MultiplyFloat(reinterpret_cast<float*>(c), left, right, mmad.left.dtype, shape);
     }
     UndefinePadding(access, mmad.target, c, grid);
+    HandOverUnits(access, call, mmad.unit_flag, units);
 }
 
 }  // namespace ascend_attention::sim

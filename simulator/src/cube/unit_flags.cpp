@@ -10,7 +10,7 @@ namespace ascend_attention::sim {
 
 namespace {
 
-constexpr std::uint64_t kFractalUnits = 1024 / kUnitBytes;
+constexpr std::uint64_t kFractalBytes = 1024;
 
 std::string KeyOf(const Call& call) {
     return std::string(call.name) + "|" + call.site.file + ":" + std::to_string(call.site.line) + "|unitFlag";
@@ -18,54 +18,58 @@ std::string KeyOf(const Call& call) {
 
 [[noreturn]] void Hangs(Core& core, const Call& call, std::uint64_t unit, const char* why) {
     core.Fail("flag",
-              Describe(call) + " on " + core.name() + ": unit flag of L0C bytes [" + std::to_string(unit * kUnitBytes) +
-                  ", " + std::to_string((unit + 1) * kUnitBytes) + ") " + why,
+              Describe(call) + " on " + core.name() + ": the unit flag of L0C bytes [" +
+                  std::to_string(unit * kUnitBytes) + ", " + std::to_string((unit + 1) * kUnitBytes) + ") " + why,
               KeyOf(call));
 }
 
 template <typename Function>
-void ForEachUnit(const UnitSpan& span, Function function) {
+void ForEachStrip(const UnitSpan& span, Function function) {
     for (std::uint64_t strip = 0; strip < span.strips; ++strip) {
-        const std::uint64_t first = (span.address + strip * span.strip_bytes) / kUnitBytes;
-        for (std::uint64_t unit = first; unit < first + span.fractals * kFractalUnits && unit < kUnitCount; ++unit) {
+        function(Region{strip * span.strip_bytes, span.fractals * kFractalBytes});
+    }
+}
+
+template <typename Function>
+void ForEachUnit(const UnitSpan& span, Function function) {
+    ForEachStrip(span, [&](const Region& region) {
+        const std::uint64_t first = (span.matrix.address + region.offset) / kUnitBytes;
+        for (std::uint64_t unit = first; unit < first + region.bytes / kUnitBytes && unit < kUnitCount; ++unit) {
             function(unit);
         }
-    }
+    });
 }
 
 }  // namespace
 
-void ProduceUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span) {
+void WaitForUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span) {
     access.Require(unit_flag == 0 || unit_flag == 2 || unit_flag == 3, "unitFlag", unit_flag, "0, 2, 3");
     if (unit_flag == 0) {
         return;
     }
     Core& core = access.core();
+    const bool produces = call.pipe == Pipe::kCube;
     ForEachUnit(span, [&](std::uint64_t unit) {
-        // The instruction would wait for a Fixpipe that comes later in the program. The machine can run that; the
-        // simulator executes in program order and says so.
-        if (core.state.unit_flags[unit] != 0) {
-            Hangs(core, call, unit,
-                  "is still set: no Fixpipe with unitFlag 3 has taken the result before (not modelled)");
+        const bool set = core.state.unit_flags[unit] != 0;
+        if (produces && set) {
+            // The machine would go on when a Fixpipe further down the program has taken the result. The simulator
+            // executes in program order and says so.
+            Hangs(core, call, unit, "is still set: no Fixpipe with unitFlag 3 before this call took it (not modelled)");
         }
-        core.state.unit_flags[unit] = unit_flag == 3 ? 1 : 0;
+        if (!produces && !set) {
+            Hangs(core, call, unit, "is not set: no Mmad with unitFlag 3 handed it over, so Fixpipe waits forever");
+        }
     });
+    ForEachStrip(span, [&](const Region& region) { access.AcquireUnits(span.matrix, region); });
 }
 
-void ConsumeUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span) {
-    access.Require(unit_flag == 0 || unit_flag == 2 || unit_flag == 3, "unitFlag", unit_flag, "0, 2, 3");
-    if (unit_flag == 0) {
+void HandOverUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span) {
+    if (unit_flag != 3) {
         return;
     }
-    Core& core = access.core();
-    ForEachUnit(span, [&](std::uint64_t unit) {
-        if (core.state.unit_flags[unit] == 0) {
-            Hangs(core, call, unit, "is not set: no Mmad with unitFlag 3 has handed it over, Fixpipe waits forever");
-        }
-        if (unit_flag == 3) {
-            core.state.unit_flags[unit] = 0;
-        }
-    });
+    const std::uint8_t next = call.pipe == Pipe::kCube ? 1 : 0;
+    ForEachUnit(span, [&](std::uint64_t unit) { access.core().state.unit_flags[unit] = next; });
+    ForEachStrip(span, [&](const Region& region) { access.ReleaseUnits(span.matrix, region); });
 }
 
 }  // namespace ascend_attention::sim

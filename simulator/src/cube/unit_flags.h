@@ -9,17 +9,18 @@
 
 namespace ascend_attention::sim {
 
-// A matrix of 16 x 16 fractals in L0C: `strips` columns of fractals, `strip_bytes` apart, `fractals` in each.
+// A matrix of 16 x 16 fractals in L0C: `strips` columns of `fractals` fractals, `strip_bytes` apart.
 struct UnitSpan {
-    std::uint64_t address = 0;
+    Operand matrix;
     std::uint64_t fractals = 0;
     std::uint64_t strips = 0;
     std::uint64_t strip_bytes = 0;
 };
 
-// Each checks the flag's value (0, 2 or 3), waits, that is requires the flags to be as the instruction needs them, and
-// updates them.
-void ProduceUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span);
-void ConsumeUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span);
+// Before the instruction's reads and writes: checks the parameter and the flags. Mmad needs its units clear, Fixpipe
+// needs them set.
+void WaitForUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span);
+// After them: with 3, hands the units to the other pipe.
+void HandOverUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span);
 
 }  // namespace ascend_attention::sim
