@@ -14,7 +14,7 @@ std::string Status::Text() const {
         text += "internal error, please report it: ";
     }
     text += "given " + given + "; " + (code == StatusCode::kNotSupported ? "supported so far: " : "allowed: ");
-    text += allowed + " [" + rule + ", code " + std::to_string(code_number()) + "]";
+    text += allowed + " [" + (rule.empty() ? "" : rule + ", ") + "code " + std::to_string(code_number()) + "]";
     if (!help.empty()) {
         text += ". " + help;
     }
