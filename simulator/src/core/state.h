@@ -45,8 +45,8 @@ struct FeatureMatrixState {
 };
 
 // One flag per 512-byte unit of L0C: set when Mmad (unitFlag 3) hands a result over to Fixpipe.
-inline constexpr std::size_t kUnitBytes = 512;
-inline constexpr std::size_t kUnitCount = 128 * 1024 / kUnitBytes;
+inline constexpr std::size_t kUnitFlagBytes = 512;
+inline constexpr std::size_t kUnitFlagCount = 128 * 1024 / kUnitFlagBytes;
 
 struct MachineState {
     MaskState mask;
@@ -57,8 +57,8 @@ struct MachineState {
     bool padding_specified = false;   // false until SetPadValue, and after a DataCopyPad that brought its own value
     bool hf32 = false;
     std::array<FeatureMatrixState, 2> feature_matrix;  // left, right
-    std::uint64_t load_padding_value = 0;  // SetLoadDataPaddingValue, bits of the element type
-    std::array<std::uint8_t, kUnitCount> unit_flags{};
+    std::uint64_t load_padding_value = 0;              // SetLoadDataPaddingValue, bits of the element type
+    std::array<std::uint8_t, kUnitFlagCount> unit_flags{};
 };
 
 }  // namespace ascend_attention::sim

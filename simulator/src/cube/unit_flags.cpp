@@ -19,7 +19,8 @@ std::string KeyOf(const Call& call) {
 [[noreturn]] void Hangs(Core& core, const Call& call, std::uint64_t unit, const char* why) {
     core.Fail("flag",
               Describe(call) + " on " + core.name() + ": the unit flag of L0C bytes [" +
-                  std::to_string(unit * kUnitBytes) + ", " + std::to_string((unit + 1) * kUnitBytes) + ") " + why,
+                  std::to_string(unit * kUnitFlagBytes) + ", " + std::to_string((unit + 1) * kUnitFlagBytes) + ") " +
+                  why,
               KeyOf(call));
 }
 
@@ -33,8 +34,9 @@ void ForEachStrip(const UnitSpan& span, Function function) {
 template <typename Function>
 void ForEachUnit(const UnitSpan& span, Function function) {
     ForEachStrip(span, [&](const Region& region) {
-        const std::uint64_t first = (span.matrix.address + region.offset) / kUnitBytes;
-        for (std::uint64_t unit = first; unit < first + region.bytes / kUnitBytes && unit < kUnitCount; ++unit) {
+        const std::uint64_t first = (span.matrix.address + region.offset) / kUnitFlagBytes;
+        for (std::uint64_t unit = first; unit < first + region.bytes / kUnitFlagBytes && unit < kUnitFlagCount;
+             ++unit) {
             function(unit);
         }
     });
