@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule of the conformance file: the request that breaks it is refused under its id, its neighbour is not.
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "api.h"
+#include "cpp/check.h"
+#include "op_host/case_file.h"
+
+namespace {
+
+using namespace ascend_attention;
+using case_file::Request;
+
+struct Verdict {
+    const char* name;
+    StatusCode code;
+};
+
+constexpr Verdict kVerdicts[] = {
+    {"accept", StatusCode::kOk},
+    {"refuse", StatusCode::kInvalidParameter},
+    {"null", StatusCode::kNullPointer},
+    {"later", StatusCode::kNotSupported},
+};
+
+StatusCode CodeOf(const std::string& name) {
+    for (const Verdict& verdict : kVerdicts) {
+        if (name == verdict.name) {
+            return verdict.code;
+        }
+    }
+    throw std::runtime_error("no such verdict: " + name);
+}
+
+void CheckCase(const Request& request, Contract contract, StatusCode wanted, const std::string& rule,
+               const std::string& line) {
+    FusedInferAttentionScoreV2Outputs outputs;
+    outputs.attention_out.shape = {-7};
+    const Status status = InferOutputs(request, contract, &outputs);
+    const std::string context = line + "\n    -> " + status.Text();
+    CHECK_EQ_CONTEXT(status.code_number(), int32_t(wanted), context);
+    if (wanted == StatusCode::kOk) {
+        CHECK_CONTEXT(outputs.attention_out.shape != Shape{-7}, context);
+        return;
+    }
+    CHECK_EQ_CONTEXT(status.rule, wanted == StatusCode::kNotSupported ? "NOT-YET" : rule, context);
+    CHECK_CONTEXT(outputs.attention_out.shape == Shape{-7}, context);  // a refusal has changed nothing
+    // Everything a person needs is there, in the one text that all doors print.
+    for (const std::string& part : {status.op, status.argument, status.given, status.allowed, status.rule}) {
+        CHECK_CONTEXT(!part.empty() && status.Text().find(part) != std::string::npos, context);
+    }
+    Prepared prepared;
+    CHECK_EQ_CONTEXT(Prepare(request, KnownSocs().front(), contract, &prepared).Text(), status.Text(), context);
+}
+
+// Rule ids that the sources can refuse with.
+std::set<std::string> RulesInSources(const std::string& directory) {
+    std::set<std::string> rules;
+    const std::regex pattern("\"(FIA-[A-Z]+[0-9]+)\"");
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        if (entry.path().filename().string().rfind("check", 0) != 0) {
+            continue;
+        }
+        std::ifstream file(entry.path());
+        const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) {
+            rules.insert((*it)[1]);
+        }
+    }
+    return rules;
+}
+
+std::set<std::string> RunFile(const std::string& path) {
+    std::ifstream file(path);
+    std::map<std::string, Request> bases;
+    std::set<std::string> refused;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string word;
+        if (!(words >> word) || word[0] == '#') {
+            continue;
+        }
+        if (word == "base") {
+            std::string name;
+            words >> name;
+            case_file::SetArguments(bases[name], words);
+            continue;
+        }
+        const bool extended = word == "extended";
+        if (extended) {
+            words >> word;
+        }
+        std::string rule;
+        std::string base;
+        words >> rule >> base;
+        Request request = bases.at(base);
+        case_file::SetArguments(request, words);
+        const StatusCode code = CodeOf(word);
+        CheckCase(request, extended ? Contract::kExtended : Contract::kDocument, code, rule, line);
+        if (code == StatusCode::kInvalidParameter) {
+            refused.insert(rule);
+        }
+    }
+    return refused;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        std::cerr << "usage: test_op_host_rules CASES SOURCES\n";
+        return 2;
+    }
+    const std::set<std::string> refused = RunFile(argv[1]);
+    const std::set<std::string> rules = RulesInSources(argv[2]);
+    CHECK(rules.size() > 100);
+    for (const std::string& rule : rules) {
+        CHECK_CONTEXT(refused.count(rule) == 1, rule + " is checked, but no case breaks it");
+    }
+    return check::Result();
+}
