@@ -90,7 +90,7 @@ void BindOperators(py::module_& m) {
         .def("outputs", [](const FusedInferAttentionScoreV2Call& call) { return ToTuple(call.outputs()); })
         .def("workspace_bytes", &FusedInferAttentionScoreV2Call::workspace_bytes)
         .def("max_workspace_bytes", &FusedInferAttentionScoreV2Call::MaxWorkspaceBytes)
-        .def("describe", &FusedInferAttentionScoreV2Call::Describe)
+        .def("describe_plan", &FusedInferAttentionScoreV2Call::Describe)
         .def(
             "accepts_buffers",
             [](const FusedInferAttentionScoreV2Call& call, const Descriptor& attention_out,

@@ -232,12 +232,16 @@ def _call_torch(torch: Any, arguments: dict[str, Any]) -> tuple[torch.Tensor, to
     importlib.import_module("ascend_attention.torch_ops")  # registers the operator
 
     tensors = _given_tensors(arguments, torch.Tensor, "a torch.Tensor, as the other tensors are")
+    first = next(iter(tensors))
     for name, tensor in tensors.items():
         if tensor.device.type not in ("cpu", "meta"):
             _arguments.refuse(
                 NAME, name, f"a tensor on {tensor.device}",
                 "tensors on cpu (simulated run); kernels for other devices are not built yet", NOT_SUPPORTED,
             )  # fmt: skip
+        if tensor.device != arguments[first].device:
+            allowed = f"a tensor on {arguments[first].device}, as {first} is"
+            _arguments.refuse(NAME, name, f"a tensor on {tensor.device}", allowed)
         if tensor.layout != torch.strided:
             _arguments.refuse(NAME, name, f"a tensor of layout {tensor.layout}", "a dense tensor")
     if not all(name in tensors for name in ("query", "key", "value")):

@@ -49,14 +49,24 @@ class _AfterTorch(MetaPathFinder):
         return spec
 
 
+def withdraw_namespace(torch: Any) -> None:
+    """For the module that registers the operators: torch makes its own namespace at the next look."""
+    if type(vars(torch.ops).get(NAMESPACE)).__name__ == _LAZY:
+        delattr(torch.ops, NAMESPACE)
+
+
+_LAZY = "LazyNamespace"
+
+
 def _add_namespace(torch: Any) -> None:
     if NAMESPACE in vars(torch.ops):
         return  # registered already
 
-    class LazyNamespace(torch._ops._OpNamespace):
-        def __getattr__(self, name: str) -> Any:
-            if not name.startswith("_"):
-                importlib.import_module("ascend_attention.torch_ops")
-            return super().__getattr__(name)
+    def load_and_look_up(self: Any, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        importlib.import_module("ascend_attention.torch_ops")
+        return getattr(getattr(torch.ops, NAMESPACE), name)
 
-    setattr(torch.ops, NAMESPACE, LazyNamespace(NAMESPACE))
+    lazy = type(_LAZY, (torch._ops._OpNamespace,), {"__getattr__": load_and_look_up})
+    setattr(torch.ops, NAMESPACE, lazy(NAMESPACE))

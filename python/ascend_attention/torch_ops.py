@@ -21,6 +21,7 @@ from ascend_attention import _core
 from ascend_attention import _settings as _settings  # the operators ask it how to run
 from ascend_attention._arguments import torch_descriptor
 from ascend_attention._errors import AttentionError
+from ascend_attention._torch_lazy import withdraw_namespace
 
 OPERATOR = "ascend_attention::npu_fused_infer_attention_score_v2"
 
@@ -31,6 +32,7 @@ if not _LIBRARY.exists():
         "Install torch, then build again (pip install --force-reinstall --no-deps of this project)."
     )
 torch.ops.load_library(str(_LIBRARY))
+withdraw_namespace(torch)
 
 
 def _is_symbolic(arguments: dict[str, Any]) -> bool:
