@@ -79,14 +79,23 @@ make_venv() {
         rm -rf "$VENV"
     fi
     [ -e "$VENV" ] && return
-    local options=()
+    say "Creating .venv ($("$BASE_PYTHON" --version))"
+    "$BASE_PYTHON" -m venv "$VENV" || { rm -rf "$VENV"; stop "could not create $VENV"; }
     if has_torch "$BASE_PYTHON"; then
-        say "Creating .venv (with the packages of $BASE_PYTHON: it has a torch that fits)"
-        options=(--system-site-packages)
-    else
-        say "Creating .venv ($("$BASE_PYTHON" --version))"
+        say "Using the torch of $BASE_PYTHON"
+        share_packages
     fi
-    "$BASE_PYTHON" -m venv "${options[@]}" "$VENV" || { rm -rf "$VENV"; stop "could not create $VENV"; }
+}
+
+# Puts the packages of the base interpreter behind those of .venv. --system-site-packages would not do: where the base
+# interpreter is itself that of a virtual environment, it shows the packages of the interpreter below.
+share_packages() {
+    local site_packages
+    site_packages=$("$VENV/bin/python" -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+    "$BASE_PYTHON" -c "import sys
+for directory in sys.path:
+    if directory.endswith(('site-packages', 'dist-packages')):
+        print(directory)" >"$site_packages/base_packages.pth"
 }
 
 pip_install() {
