@@ -16,6 +16,7 @@
 #include "execute.h"
 #include "run/bench.h"
 #include "run/launch.h"
+#include "run/soc.h"
 #include "sim_report.h"
 
 namespace py = pybind11;
@@ -189,6 +190,71 @@ py::tuple Execute(const std::string& name, const py::list& operand_list, const p
     return py::make_tuple(outputs, result);
 }
 
+sim::KernelKind KindFromName(const std::string& name) {
+    if (name == "mix") {
+        return sim::KernelKind::kMix;
+    }
+    if (name == "cube" || name == "vector") {
+        return name == "cube" ? sim::KernelKind::kCubeOnly : sim::KernelKind::kVectorOnly;
+    }
+    throw py::value_error("kind is '" + name + "', allowed: mix, cube, vector");
+}
+
+// One kernel argument: an int, an array (an input), or a dict {data, name, writable, initialised, output}.
+void AddArgument(const py::handle& item, sim::LaunchSpec& spec) {
+    if (py::isinstance<py::int_>(item)) {
+        const auto value = py::cast<py::int_>(item);
+        spec.arguments.push_back(static_cast<std::uint64_t>(PyLong_AsUnsignedLongLongMask(value.ptr())));
+        return;
+    }
+    sim::GlobalBuffer buffer;
+    py::object data = py::reinterpret_borrow<py::object>(item);
+    buffer.name = "argument " + std::to_string(spec.arguments.size());
+    if (py::isinstance<py::dict>(item)) {
+        const auto fields = py::cast<py::dict>(item);
+        const auto flag = [&fields](const char* key, bool otherwise) {
+            return fields.contains(key) ? py::cast<bool>(fields[key]) : otherwise;
+        };
+        data = fields["data"];
+        buffer.name = fields.contains("name") ? py::cast<std::string>(fields["name"]) : buffer.name;
+        buffer.output = flag("output", false);
+        buffer.writable = flag("writable", buffer.output);
+        buffer.initialised = flag("initialised", !buffer.output);
+    }
+    if (!py::isinstance<py::array>(data)) {
+        throw py::type_error("a kernel argument is an int, a NumPy array or a dict with 'data'");
+    }
+    const auto array = py::cast<py::array>(data);
+    if ((array.flags() & py::array::c_style) == 0) {
+        throw py::value_error("kernel argument '" + buffer.name + "' is not contiguous");
+    }
+    buffer.data = const_cast<void*>(array.data());
+    buffer.bytes = static_cast<std::uint64_t>(array.nbytes());
+    spec.arguments.push_back(reinterpret_cast<std::uint64_t>(buffer.data));
+    spec.buffers.push_back(std::move(buffer));
+}
+
+py::dict LaunchKernel(const std::string& cube_library, const std::string& vector_library, const std::string& kernel,
+                      const std::string& kind, std::uint32_t blocks, const py::list& args, const std::string& soc,
+                      const std::string& mode, int threads, std::uint64_t instruction_limit) {
+    sim::LaunchSpec spec;
+    spec.kernel = sim::LoadKernel(cube_library, vector_library, kernel, KindFromName(kind));
+    spec.blocks = blocks;
+    spec.soc = soc;
+    spec.mode = ModeFromName(mode);
+    spec.threads = threads;
+    spec.instruction_limit = instruction_limit;
+    for (const py::handle item : args) {
+        AddArgument(item, spec);
+    }
+    sim::RunReport report;
+    {
+        const py::gil_scoped_release release;
+        report = sim::Launch(spec);
+    }
+    return ReportToDict(report);
+}
+
 }  // namespace
 
 void RegisterExecutor(const std::string& name, Executor executor) { Executors()[name] = std::move(executor); }
@@ -205,6 +271,20 @@ void BindSim(py::module_& m) {
                    "documentation; data is an array, or an int for that many uninitialised bytes; defined is one byte\n"
                    "per byte of data, 0 = undefined. Returns ([uint8 arrays after execution], report); report has\n"
                    "'findings', 'instructions', 'defined' (per operand) and 'state'. Raises SimulatorError.");
+    sim_module.def("launch", &LaunchKernel, py::arg("cube_library"), py::arg("vector_library"), py::arg("kernel"),
+                   py::arg("kind"), py::arg("blocks"), py::arg("args"), py::arg("soc") = "Ascend910B2",
+                   py::arg("mode") = "checked", py::arg("threads") = 0, py::arg("instruction_limit") = 0,
+                   "Runs one kernel of two device libraries and returns the report.\n\n"
+                   "kind: 'mix', 'cube' or 'vector'. args: ints, arrays (inputs) and dicts {'data': array, 'name',\n"
+                   "'writable', 'initialised', 'output'} (an output is writable and uninitialised). Arrays are used in\n"
+                   "place. Raises SimulatorError.");
+    sim_module.def("soc_table", [] {
+        py::dict table;
+        for (const sim::Soc& soc : sim::SocTable()) {
+            table[soc.name] = soc.cube_cores;
+        }
+        return table;
+    }, "AI cores per SoC; each has one cube core and two vector cores.");
     sim_module.def("executors", [] {
         std::vector<std::string> names;
         for (const auto& entry : Executors()) {

@@ -12,5 +12,43 @@ namespace ascend_attention::sim {
 ASCEND_SIM_API void ScalarLoad(const Operand& element, void* value, std::uint32_t bytes, const char* name, Site site);
 ASCEND_SIM_API void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes, const char* name,
                                 Site site);
+// DataCacheCleanAndInvalid: the 64-byte line of a global address, or the entire cache.
+ASCEND_SIM_API void CleanDataCache(std::uint64_t address, bool entire, Site site);
+// DataSyncBarrier: scalar accesses so far complete before anything that follows.
+ASCEND_SIM_API void ScalarBarrier(Site site);
+
+// In-core events of an ordered pair of pipes. `framework`: issued by TPipe or a queue, which may use every id.
+ASCEND_SIM_API void SetEvent(Pipe source, Pipe target, int id, bool framework, Site site);
+ASCEND_SIM_API void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site);
+ASCEND_SIM_API void Barrier(Pipe pipe, Site site);
+// TPipe's bookkeeping of ids: the lowest free one, taken (Alloc) or only looked up (Fetch).
+ASCEND_SIM_API int AllocEvent(Pipe source, Pipe target, Site site);
+ASCEND_SIM_API int FetchEvent(Pipe source, Pipe target, Site site);
+ASCEND_SIM_API void ReleaseEvent(Pipe source, Pipe target, int id, Site site);
+
+ASCEND_SIM_API void CrossCoreSet(int mode, Pipe pipe, int flag, Site site);
+ASCEND_SIM_API void CrossCoreWait(int flag, Site site);
+ASCEND_SIM_API void SyncAllCores(bool vector_only, Site site);
+// The form with flags in global memory: all vector cores, or the first `used_cores` of them (0 = all).
+ASCEND_SIM_API void SoftSyncAllCores(int used_cores, Site site);
+
+ASCEND_SIM_API std::int64_t BlockIndex();  // as GetBlockIdx: counts AIVs on a vector core
+ASCEND_SIM_API std::int64_t BlockCount();
+ASCEND_SIM_API std::int64_t SubBlockIndex();
+ASCEND_SIM_API std::int64_t SubBlockCount();
+// Ticks of the 50 MHz counter. There is no time in fast and checked mode: it counts the core's instructions.
+ASCEND_SIM_API std::int64_t SystemCycle();
+
+// Bytes of a memory that a kernel may use on this core; 0 when the core type does not have it.
+ASCEND_SIM_API std::uint64_t UsableBytes(Space space);
+// The machine state a kernel starts with: full mask in normal mode, no atomic stores.
+ASCEND_SIM_API void ResetMachineState();
+ASCEND_SIM_API void* CurrentPipeObject();
+ASCEND_SIM_API void SetCurrentPipeObject(void* pipe);
+// True while the core is being unwound after an error: destructors must not issue instructions.
+ASCEND_SIM_API bool CoreIsEnding();
+// A rule of the framework classes (TPipe, TQue): ends the core with a finding when broken.
+ASCEND_SIM_API void RequireUse(bool ok, const char* name, const char* problem, Site site);
+ASCEND_SIM_API void AssertFailed(const char* condition, Site site);
 
 }  // namespace ascend_attention::sim

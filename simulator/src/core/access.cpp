@@ -83,7 +83,12 @@ std::byte* CheckGlobal(Core& core, const Call& call, const Operand& operand, con
 
 }  // namespace
 
-Access::Access(Core& core, const Call& call) : core_(core), call_(call) { core.CountInstruction(call); }
+Access::Access(Core& core, const Call& call) : core_(core), call_(call) {
+    core.CountInstruction(call);
+    if (core.checker() != nullptr) {
+        tick_ = core.checker()->Begin(call, &site_);
+    }
+}
 
 void Access::Require(bool ok, const char* parameter, std::int64_t given, const char* allowed) {
     if (!ok) {
@@ -112,47 +117,98 @@ void Access::RequireSpace(const Operand& operand, const char* name, Space space)
     }
 }
 
-const std::byte* Access::Reads(const Operand& operand, const char* name, const Region& region) {
-    return ReadsToCarry(operand, name, region);
+namespace {
+
+std::byte* Nothing(Core& core, const Operand& operand) {
+    return operand.space == Space::kGlobal ? reinterpret_cast<std::byte*>(operand.address)
+                                           : core.memory(operand.space) + operand.address;
 }
 
-const std::byte* Access::ReadsToCarry(const Operand& operand, const char* name, const Region& region) {
+const std::byte* Read(Core& core, const Instruction& now, const Operand& operand, const char* name,
+                      const Region& region, bool computes) {
     if (IsEmpty(region)) {
-        return operand.space == Space::kGlobal ? reinterpret_cast<const std::byte*>(operand.address)
-                                               : core_.memory(operand.space) + operand.address;
+        return Nothing(core, operand);
     }
     if (operand.space == Space::kGlobal) {
         const GlobalRegion* buffer = nullptr;
-        core_.global_bytes_read += region.bytes * region.count0 * region.count1;
-        return CheckGlobal(core_, call_, operand, name, "reads", region, &buffer);
+        const std::byte* pointer = CheckGlobal(core, now.call, operand, name, "reads", region, &buffer);
+        core.global_bytes_read += region.bytes * region.count0 * region.count1;
+        if (core.checker() != nullptr) {
+            core.checker()->ReadGlobal(now, operand, name, region, *buffer, computes);
+        }
+        return pointer;
     }
-    return CheckLocal(core_, call_, operand, name, "reads", region);
+    const std::byte* pointer = CheckLocal(core, now.call, operand, name, "reads", region);
+    if (core.checker() != nullptr) {
+        core.checker()->ReadLocal(now, operand, name, region, computes);
+    }
+    return pointer;
+}
+
+}  // namespace
+
+const std::byte* Access::Reads(const Operand& operand, const char* name, const Region& region) {
+    return Read(core_, Instruction{call_, tick_, site_, ordered_accumulation_}, operand, name, region, true);
+}
+
+const std::byte* Access::ReadsToCarry(const Operand& operand, const char* name, const Region& region) {
+    return Read(core_, Instruction{call_, tick_, site_, ordered_accumulation_}, operand, name, region, false);
 }
 
 std::byte* Access::Writes(const Operand& operand, const char* name, const Region& region) {
     if (IsEmpty(region)) {
-        return operand.space == Space::kGlobal ? reinterpret_cast<std::byte*>(operand.address)
-                                               : core_.memory(operand.space) + operand.address;
+        return Nothing(core_, operand);
     }
+    const Instruction now{call_, tick_, site_, ordered_accumulation_};
     if (operand.space == Space::kGlobal) {
         const GlobalRegion* buffer = nullptr;
-        core_.global_bytes_written += region.bytes * region.count0 * region.count1;
         std::byte* pointer = CheckGlobal(core_, call_, operand, name, "writes", region, &buffer);
+        core_.global_bytes_written += region.bytes * region.count0 * region.count1;
         if (!buffer->writable) {
             core_.Fail("read-only",
                        Describe(call_) + " on " + core_.name() + ": " + DescribeOperand(operand, name) +
                            " writes into buffer '" + buffer->name + "', which is an input of the kernel",
                        Key(call_, name));
         }
+        if (core_.checker() != nullptr) {
+            core_.checker()->WriteGlobal(now, operand, name, region, *buffer);
+        }
         return pointer;
     }
-    return CheckLocal(core_, call_, operand, name, "writes", region);
+    std::byte* pointer = CheckLocal(core_, call_, operand, name, "writes", region);
+    if (core_.checker() != nullptr) {
+        core_.checker()->WriteLocal(now, operand, name, region);
+    }
+    return pointer;
 }
 
-void Access::Carries(const Operand&, std::uint64_t, const Operand&, std::uint64_t, std::uint64_t) {}
+void Access::Carries(const Operand& to, std::uint64_t to_offset, const Operand& from, std::uint64_t from_offset,
+                     std::uint64_t bytes) {
+    if (core_.checker() != nullptr) {
+        core_.checker()->Carry(Instruction{call_, tick_, site_, false}, to, to_offset, from, from_offset, bytes);
+    }
+}
 
-void Access::Undefines(const Operand&, const Region&) {}
+void Access::Undefines(const Operand& operand, const Region& region) {
+    if (core_.checker() != nullptr && !IsEmpty(region)) {
+        core_.checker()->Undefine(Instruction{call_, tick_, site_, false}, operand, region);
+    }
+}
 
 bool Access::ChecksInitialisation() const { return core_.checker() != nullptr; }
+
+void Access::AccumulationIsOrdered(bool ordered) { ordered_accumulation_ = ordered; }
+
+void Access::AcquireUnits(const Operand& operand, const Region& region) {
+    if (core_.checker() != nullptr && !IsEmpty(region)) {
+        core_.checker()->AcquireUnits(call_.pipe, operand.address + region.offset, operand.address + EndOf(region));
+    }
+}
+
+void Access::ReleaseUnits(const Operand& operand, const Region& region) {
+    if (core_.checker() != nullptr && !IsEmpty(region)) {
+        core_.checker()->ReleaseUnits(call_.pipe, operand.address + region.offset, operand.address + EndOf(region));
+    }
+}
 
 }  // namespace ascend_attention::sim

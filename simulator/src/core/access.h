@@ -55,11 +55,22 @@ public:
     void Undefines(const Operand& operand, const Region& region);
     bool ChecksInitialisation() const;
 
+    // Mmad, before its Reads: whether the hardware orders this accumulation after the Mmad it accumulates on (enough
+    // fractals). Without the call it is not.
+    void AccumulationIsOrdered(bool ordered);
+    // unitFlag on L0C: before Reads and Writes, wait for what the other pipe released of these units; after them,
+    // release the units to it.
+    void AcquireUnits(const Operand& operand, const Region& region);
+    void ReleaseUnits(const Operand& operand, const Region& region);
+
     Core& core() const { return core_; }
 
 private:
     Core& core_;
     const Call& call_;
+    std::uint32_t tick_ = 0;  // in checked mode: number of this instruction on its pipe, and its call site
+    std::uint32_t site_ = 0;
+    bool ordered_accumulation_ = false;
 };
 
 }  // namespace ascend_attention::sim

@@ -1,19 +1,187 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked mode.
+// Checked mode. Instructions take effect in the order in which the simulator issues them, which is one legal order of
+// the machine; the checker proves that every other legal order gives the same result, or says which pair of calls has
+// no order. It runs on one host thread, so nothing here locks.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/access.h"
+#include "core/clock.h"
 #include "core/core.h"
+#include "core/hazards.h"
+#include "core/shadow.h"
 
 namespace ascend_attention::sim {
 
+// One instruction under check.
+struct Instruction {
+    const Call& call;
+    Tick tick;
+    std::uint32_t site;
+    bool ordered_accumulation;  // Mmad on enough fractals: hardware orders it after the one it accumulates on
+};
+
+struct CallSite {
+    const char* name;
+    Site site;
+};
+
+// A line of some core's data cache with bytes that global memory does not have yet.
+struct DirtyLine {
+    const Core* core;
+    CallSite written;
+    std::uint64_t mask;
+};
+
+// What the cores of a launch share.
 class GlobalChecker {
 public:
-    explicit GlobalChecker(const GlobalMemory&) {}
+    GlobalChecker(const GlobalMemory& memory, std::size_t cores);
+
+    std::size_t components() const { return components_; }
+    std::uint32_t SiteId(const Call& call);
+    const CallSite& site(std::uint32_t id) const { return sites_[id]; }
+    BufferShadow& shadow(const GlobalRegion& region) { return shadows_[static_cast<std::size_t>(region.index)]; }
+    // True the first time a pair of sites is seen: building a message for every granule would take minutes.
+    bool FirstOfPair(std::uint32_t earlier, std::uint32_t later, int what);
+
+    AccessPool pool;
+    std::uint32_t sequence = 0;
+    std::multimap<std::uint64_t, DirtyLine> dirty;  // by host address of the line's first byte
+    std::vector<const Core*> cores;                 // by core index
+
+private:
+    struct SiteKey {
+        const char* name;
+        const char* file;
+        int line;
+        bool operator==(const SiteKey& other) const {
+            return name == other.name && file == other.file && line == other.line;
+        }
+    };
+    struct SiteHash {
+        std::size_t operator()(const SiteKey& key) const {
+            return reinterpret_cast<std::uintptr_t>(key.name) * 31 + reinterpret_cast<std::uintptr_t>(key.file) * 17 +
+                   static_cast<std::size_t>(key.line);
+        }
+    };
+
+    std::size_t components_;
+    std::vector<BufferShadow> shadows_;
+    std::vector<CallSite> sites_;
+    std::unordered_map<SiteKey, std::uint32_t, SiteHash> site_ids_;
+    std::unordered_set<std::uint64_t> reported_;
 };
 
 class CoreChecker {
 public:
-    CoreChecker(Core&, GlobalChecker&) {}
+    CoreChecker(Core& core, GlobalChecker& shared);
+
+    Tick Begin(const Call& call, std::uint32_t* site);
+
+    // `address` is a byte offset in an on-chip memory; the ranges are what the instruction touches.
+    void ReadLocal(const Instruction& now, const Operand& operand, const char* name, const Region& region,
+                   bool computes);
+    void WriteLocal(const Instruction& now, const Operand& operand, const char* name, const Region& region);
+    void ReadGlobal(const Instruction& now, const Operand& operand, const char* name, const Region& region,
+                    const GlobalRegion& buffer, bool computes);
+    void WriteGlobal(const Instruction& now, const Operand& operand, const char* name, const Region& region,
+                     const GlobalRegion& buffer);
+    void Carry(const Instruction& now, const Operand& to, std::uint64_t to_offset, const Operand& from,
+               std::uint64_t from_offset, std::uint64_t bytes);
+    void Undefine(const Instruction& now, const Operand& operand, const Region& region);
+
+    bool IsDefined(const Operand& operand, std::uint64_t offset);
+    void SetDefined(const Operand& operand, std::uint64_t offset, std::uint64_t bytes, bool defined);
+
+    // The scalar unit's view of tracked global memory.
+    void ScalarLoad(const Instruction& now, const Operand& element, const GlobalRegion& buffer, void* value,
+                    std::uint32_t bytes);
+    void ScalarStore(const Instruction& now, const Operand& element, const GlobalRegion& buffer, const void* value,
+                     std::uint32_t bytes);
+    void CleanLine(const Instruction& now, std::uint64_t address, const GlobalRegion& buffer);
+    void CleanAll(const Instruction& now);
+    void ReportDirtyLines();
+
+    // Clocks. `Published` is what a flag of that pipe tells: its knowledge and all its instructions so far.
+    Clock Published(Pipe pipe) const;
+    void Join(Pipe pipe, const Clock& clock) { clocks_[static_cast<int>(pipe)].Join(clock); }
+    void JoinAll(const Clock& clock);
+    void Barrier(Pipe pipe);
+    void BarrierAll();
+    // Scalar stores so far are complete for whatever is issued from now on (DataSyncBarrier).
+    void CompleteScalar();
+
+    // unitFlag: each 512-byte unit of L0C hands over between M and FIX.
+    void AcquireUnits(Pipe pipe, std::uint64_t begin, std::uint64_t end);
+    void ReleaseUnits(Pipe pipe, std::uint64_t begin, std::uint64_t end);
+
+private:
+    struct CacheLine {
+        std::array<std::uint8_t, 64> data{};
+        std::uint64_t dirty = 0;
+        std::uint32_t sequence = 0;
+        std::uint32_t bytes = 64;  // the last line of a buffer may be shorter
+        const GlobalRegion* buffer = nullptr;
+        std::uint32_t site = 0;  // last store
+    };
+
+    std::size_t Component(Pipe pipe) const { return base_ + static_cast<std::size_t>(pipe); }
+    LocalGranule* Granules(Space space);
+    void Conflict(const Instruction& now, Hazard hazard, const char* name, const std::string& place,
+                  std::uint64_t offset, std::uint32_t earlier_site, std::size_t earlier_component);
+    void LocalConflict(const Instruction& now, Hazard hazard, const char* name, Space space, std::uint64_t offset,
+                       const LocalAccess& earlier);
+    void Uninitialised(const Instruction& now, const char* name, const std::string& place, std::uint64_t offset);
+    void UndefinedOutput(const Instruction& now, const GlobalRegion& buffer, std::uint64_t offset);
+    void ReadGranule(const Instruction& now, const char* name, BufferShadow& shadow, std::uint64_t granule,
+                     std::uint32_t mask, bool computes, bool atomic);
+    void WriteGranule(const Instruction& now, const char* name, BufferShadow& shadow, std::uint64_t granule,
+                      std::uint32_t mask, bool atomic);
+    void CheckDirty(const Instruction& now, const char* name, std::uint64_t begin, std::uint64_t end);
+    CacheLine& Line(const Instruction& now, std::uint64_t address, const GlobalRegion& buffer);
+    void WriteBack(const Instruction& now, std::uint64_t address, CacheLine& line);
+    bool IsAtomic(const Instruction& now) const;
+    std::uint32_t DefinedMask(const Operand& operand, std::uint64_t granule, BufferShadow* shadow);
+
+    Core& core_;
+    GlobalChecker& shared_;
+    std::size_t base_;  // first component of this core
+    std::array<Clock, kPipeCount> clocks_;
+    std::array<Tick, kPipeCount> issued_{};
+    std::array<std::unique_ptr<LocalGranule[], FreeDelete>, kSpaceCount> local_;
+    std::unordered_map<std::uint64_t, CacheLine> cache_;  // by host address of the line
+    std::map<std::uint64_t, Clock> units_;
 };
+
+// Contiguous pieces of a region, as few as possible.
+template <typename Visit>
+void ForEachPiece(const Region& region, std::uint64_t address, Visit visit) {
+    std::uint64_t bytes = region.bytes;
+    std::uint64_t count0 = region.stride0 == 0 && region.count0 > 1 ? 1 : region.count0;
+    std::uint64_t count1 = region.stride1 == 0 && region.count1 > 1 ? 1 : region.count1;
+    if (count0 > 1 && region.stride0 == bytes) {
+        bytes *= count0;
+        count0 = 1;
+    }
+    if (count0 == 1 && count1 > 1 && region.stride1 == bytes) {
+        bytes *= count1;
+        count1 = 1;
+    }
+    for (std::uint64_t i1 = 0; i1 < count1; ++i1) {
+        for (std::uint64_t i0 = 0; i0 < count0; ++i0) {
+            const std::uint64_t begin = address + region.offset + i0 * region.stride0 + i1 * region.stride1;
+            visit(begin, begin + bytes);
+        }
+    }
+}
 
 }  // namespace ascend_attention::sim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/checker.h"
+#include "core/fiber.h"
 #include "core/machine.h"
 #include "core/sync.h"
 
@@ -117,10 +118,11 @@ Arena::Arena(CoreType type) : type_(type), memory_(Pool().Take(type)) {
 
 Arena::~Arena() { Pool().Give(type_, memory_); }
 
-Core::Core(Machine& machine, const CoreIdentity& identity)
+Core::Core(Machine& machine, const CoreIdentity& identity, int index)
     : machine_(machine),
       identity_(identity),
       name_(NameOfCore(identity, machine.kind())),
+      index_(index),
       arena_(identity.type),
       instruction_limit_(machine.instruction_limit()),
       sync_(std::make_unique<CoreSync>()) {
@@ -136,12 +138,15 @@ Core::~Core() = default;
 
 void Core::CountInstruction(const Call& call) {
     ++instructions_[static_cast<int>(call.pipe)];
-    last_site = call.site;
     if (++instruction_total_ > instruction_limit_) {
         InstructionLimit(call);
     }
     if (machine_.stopping()) {
-        throw CoreEnd{};
+        End();
+    }
+    // A core that polls memory must let the others run.
+    if ((instruction_total_ & 0xFFFFU) == 0) {
+        YieldFiber();
     }
 }
 
@@ -155,6 +160,11 @@ void Core::InstructionLimit(const Call& call) {
 void Core::Fail(const std::string& kind, const std::string& text, const std::string& key) {
     Report(Severity::kError, kind, text, key);
     machine_.Stop();
+    End();
+}
+
+void Core::End() {
+    ending = true;
     throw CoreEnd{};
 }
 

@@ -51,7 +51,7 @@ private:
 
 class Core {
 public:
-    Core(Machine& machine, const CoreIdentity& identity);
+    Core(Machine& machine, const CoreIdentity& identity, int index);
     ~Core();
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
@@ -63,7 +63,6 @@ public:
     CoreType type() const { return identity_.type; }
     const std::string& name() const { return name_; }
     int index() const { return index_; }  // position in Machine::cores()
-    void set_index(int index) { index_ = index; }
 
     std::byte* memory(Space space) const { return arena_.base(space); }
     std::uint64_t memory_bytes(Space space) const { return sizes_[static_cast<int>(space)]; }
@@ -77,6 +76,8 @@ public:
     const std::array<std::uint64_t, kPipeCount>& instructions() const { return instructions_; }
     std::uint64_t instruction_total() const { return instruction_total_; }
 
+    // Ends this core without a finding (another core has one).
+    [[noreturn]] void End();
     // Records an error and ends this core (throws CoreEnd).
     [[noreturn]] void Fail(const std::string& kind, const std::string& text, const std::string& key);
     // Records a finding and goes on.
@@ -88,10 +89,13 @@ public:
 
     std::uint64_t global_bytes_read = 0;
     std::uint64_t global_bytes_written = 0;
-    // Where the core was last seen, for the deadlock report.
-    Site last_site{"", 0};
-    // What hidden state of the device headers hangs on: the TPipe of the running kernel.
+    // The TPipe of the running kernel: state of the device headers that may not live in a header.
     void* tpipe = nullptr;
+    // What the core waits for, for the deadlock report. `name` is null while it runs.
+    Call waits_for{nullptr, Pipe::kScalar, {"", 0}};
+    int waits_for_flag = 0;
+    // Set while an exception unwinds the fiber: destructors of device objects must not issue instructions then.
+    bool ending = false;
 
 private:
     [[noreturn]] void InstructionLimit(const Call& call);

@@ -19,7 +19,6 @@ GlobalMemory::GlobalMemory(const std::vector<GlobalBuffer>& buffers) {
         GlobalRegion region;
         region.begin = reinterpret_cast<std::uint64_t>(buffer.data);
         region.end = region.begin + buffer.bytes;
-        region.index = static_cast<int>(i);
         region.writable = buffer.writable;
         region.initialised = buffer.initialised;
         region.output = buffer.output;
@@ -43,7 +42,9 @@ GlobalMemory::GlobalMemory(const std::vector<GlobalBuffer>& buffers) {
         last.name += "/" + region.name;
     }
     regions_ = std::move(merged);
-    for (const GlobalRegion& region : regions_) {
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+        regions_[i].index = static_cast<int>(i);
+        const GlobalRegion& region = regions_[i];
         if (!region.initialised) {
             std::memset(reinterpret_cast<void*>(region.begin), 0xFF, region.end - region.begin);
         }

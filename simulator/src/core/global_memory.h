@@ -13,7 +13,7 @@ namespace ascend_attention::sim {
 struct GlobalRegion {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    int index = 0;  // position in LaunchSpec::buffers, and in the checker's shadows
+    int index = 0;  // position in GlobalMemory::regions(), and in the checker's shadows
     bool writable = false;
     bool initialised = true;
     bool output = false;

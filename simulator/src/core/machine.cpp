@@ -13,6 +13,8 @@ constexpr std::uint64_t kDefaultInstructionLimit = 2'000'000'000;
 
 }  // namespace
 
+std::uint32_t CoresPerBlock(KernelKind kind) { return kind == KernelKind::kMix ? 3 : 1; }
+
 Machine::Machine(const LaunchSpec& spec)
     : mode_(spec.mode),
       kind_(spec.kernel.kind),
@@ -21,30 +23,41 @@ Machine::Machine(const LaunchSpec& spec)
       kernel_name_(spec.kernel.name),
       soc_(spec.soc),
       global_(spec.buffers),
-      checker_(spec.mode == Mode::kChecked ? std::make_unique<GlobalChecker>(global_) : nullptr),
-      flags_(std::make_unique<CrossCoreFlags>()) {
+      checker_(spec.mode == Mode::kChecked
+                   ? std::make_unique<GlobalChecker>(global_, spec.blocks * CoresPerBlock(spec.kernel.kind))
+                   : nullptr),
+      flags_(std::make_unique<CrossCoreFlags>(*this)) {
+    const auto add = [this](std::uint32_t block, CoreType type, std::uint32_t sub) {
+        const int index = static_cast<int>(cores_.size());
+        cores_.push_back(std::make_unique<Core>(*this, CoreIdentity{block, type, sub}, index));
+    };
     for (std::uint32_t block = 0; block < blocks_; ++block) {
         if (kind_ != KernelKind::kVectorOnly) {
-            cores_.push_back(std::make_unique<Core>(*this, CoreIdentity{block, CoreType::kCube, 0}));
+            add(block, CoreType::kCube, 0);
         }
         if (kind_ != KernelKind::kCubeOnly) {
-            const std::uint32_t subs = kind_ == KernelKind::kMix ? 2 : 1;
-            for (std::uint32_t sub = 0; sub < subs; ++sub) {
-                cores_.push_back(std::make_unique<Core>(*this, CoreIdentity{block, CoreType::kVector, sub}));
-            }
+            add(block, CoreType::kVector, 0);
+        }
+        if (kind_ == KernelKind::kMix) {
+            add(block, CoreType::kVector, 1);
         }
     }
-    for (std::size_t i = 0; i < cores_.size(); ++i) {
-        cores_[i]->set_index(static_cast<int>(i));
-    }
+    flags_->Prepare();
 }
 
 Machine::~Machine() = default;
 
+void Machine::Progress() {
+    {
+        const std::lock_guard<std::mutex> lock(sleep_mutex_);
+        progress_.fetch_add(1, std::memory_order_acq_rel);
+    }
+    sleepers_.notify_all();
+}
+
 Core& Machine::core(std::uint32_t block, CoreType type, std::uint32_t sub) {
-    const std::uint32_t per_block = kind_ == KernelKind::kMix ? 3 : 1;
     const std::uint32_t offset = kind_ == KernelKind::kMix && type == CoreType::kVector ? 1 + sub : 0;
-    return *cores_[block * per_block + offset];
+    return *cores_[block * CoresPerBlock(kind_) + offset];
 }
 
 RunReport Machine::Report() const {

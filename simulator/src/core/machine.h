@@ -3,8 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "core/core.h"
@@ -16,6 +19,8 @@ namespace ascend_attention::sim {
 
 class GlobalChecker;
 class CrossCoreFlags;
+
+std::uint32_t CoresPerBlock(KernelKind kind);
 
 class Machine {
 public:
@@ -38,6 +43,12 @@ public:
     bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
     void Stop() { stopping_.store(true, std::memory_order_relaxed); }
 
+    // Wakes host threads whose fibers all wait. Counted, so that a thread that is about to sleep notices.
+    void Progress();
+    std::uint64_t progress() const { return progress_.load(std::memory_order_acquire); }
+    std::mutex& sleep_mutex() { return sleep_mutex_; }
+    std::condition_variable& sleepers() { return sleepers_; }
+
     // Totals of all cores, without findings.
     RunReport Report() const;
 
@@ -51,6 +62,9 @@ private:
     GlobalMemory global_;
     FindingLog log_;
     std::atomic<bool> stopping_{false};
+    std::atomic<std::uint64_t> progress_{0};
+    std::mutex sleep_mutex_;
+    std::condition_variable sleepers_;
     std::unique_ptr<GlobalChecker> checker_;
     std::unique_ptr<CrossCoreFlags> flags_;
     std::vector<std::unique_ptr<Core>> cores_;

@@ -53,6 +53,8 @@ struct MachineState {
     AtomicState atomic;
     FixpipeState fixpipe;
     float deq_scale = 1.0F;
+    // Written by Compare without destination and by SetCmpMask, used by Select without selMask.
+    std::array<std::uint64_t, 2> compare_mask{};
     std::uint64_t padding_value = 0;  // SetPadValue, bits of the element type
     bool padding_specified = false;   // false until SetPadValue, and after a DataCopyPad that brought its own value
     bool hf32 = false;

@@ -1,11 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-core events and cross-core flags.
+// In-core events of one core, and the cross-core flags of a launch.
 #pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/core.h"
+#include "machine/call.h"
 
 namespace ascend_attention::sim {
 
-struct CoreSync {};
+constexpr int kEventIds = 8;
+constexpr int kFlagIds = 16;
+// SyncAll with flags in global memory is one more flag that no kernel can name.
+constexpr int kSoftSyncFlag = 16;
+constexpr int kFlagLimit = 15;
 
-class CrossCoreFlags {};
+struct EventState {
+    bool set = false;
+    Site site{"", 0};
+    Clock clock;  // checked mode: what the setting pipe knew
+};
+
+struct CoreSync {
+    std::array<EventState, kPipeCount * kPipeCount * kEventIds> events;
+    std::array<std::uint8_t, kPipeCount * kPipeCount> taken{};  // ids that TPipe has given out
+    bool warned_event_id = false;
+    bool warned_flag_id = false;
+
+    EventState& event(Pipe source, Pipe target, int id) {
+        return events[static_cast<std::size_t>((static_cast<int>(source) * kPipeCount + static_cast<int>(target)) *
+                                                   kEventIds +
+                                               id)];
+    }
+    std::uint8_t& taken_ids(Pipe source, Pipe target) {
+        return taken[static_cast<std::size_t>(static_cast<int>(source) * kPipeCount + static_cast<int>(target))];
+    }
+};
+
+// Events that were set and never waited for.
+void ReportLeftoverEvents(Core& core);
+
+// Counters of cross-core flags. A core waits on its own counter; a set raises counters of other cores, at once or when
+// all participants have set. Cores of one block share a host thread; only mode 0 crosses threads and takes the mutex.
+class CrossCoreFlags {
+public:
+    explicit CrossCoreFlags(Machine& machine) : machine_(machine) {}
+    // After the cores exist.
+    void Prepare();
+
+    void Set(Core& core, int mode, const Call& call, int flag);
+    // Whether a wait would go through now.
+    bool Ready(const Core& core, int flag) const;
+    // Consumes one count, which must be there.
+    void Consume(Core& core, int flag);
+    void ReportLeftovers();
+
+private:
+    struct Counter {
+        std::atomic<int> count{0};
+        int last_mode = -1;       // of the core's own sets
+        std::atomic<int> given{0};  // own sets that still wait for other participants
+        Site last_set{"", 0};     // of a set that is still pending here
+        PendingClocks clocks;
+        PendingClocks given_clocks;
+    };
+
+    Counter& counter(const Core& core, int flag) {
+        return counters_[static_cast<std::size_t>(core.index() * (kFlagIds + 1) + flag)];
+    }
+    const Counter& counter(const Core& core, int flag) const {
+        return counters_[static_cast<std::size_t>(core.index() * (kFlagIds + 1) + flag)];
+    }
+    void Raise(Core& target, int flag, const Clock& clock, Core& setter, const Call& call);
+    // Adds this core's part; when every participant has one, raises `targets`.
+    void Gather(const std::vector<Core*>& participants, const std::vector<Core*>& targets, Core& setter,
+                const Call& call, int flag);
+    std::vector<Core*> SameType(const Core& core);
+
+    Machine& machine_;
+    std::mutex mutex_;
+    std::vector<Counter> counters_;
+};
 
 }  // namespace ascend_attention::sim

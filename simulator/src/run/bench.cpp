@@ -2,9 +2,11 @@
 #include "run/bench.h"
 
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 
 #include "core/checker.h"
+#include "core/scheduler.h"
 #include "run/failure.h"
 
 namespace ascend_attention::sim {
@@ -28,40 +30,59 @@ Bench::Bench(CoreType type, Mode mode, const std::vector<GlobalBuffer>& buffers)
 
 Bench::~Bench() = default;
 
+Core& Bench::core() { return machine_->core(0, type_, 0); }
+
 void Bench::Place(Space space, std::uint64_t address, const void* data, std::uint64_t bytes,
                   const std::uint8_t* defined) {
-    (void)defined;
     if (address + bytes > core().memory_bytes(space)) {
         throw std::invalid_argument(std::string("operand does not fit into ") + NameOf(space));
     }
-    if (data != nullptr) {
+    if (data != nullptr && bytes != 0) {
         std::memcpy(core().memory(space) + address, data, bytes);
     }
+    MarkDefined(Operand{space, DType::kOther, address}, defined, bytes);
 }
 
 void Bench::PlaceGlobalDefined(std::uint64_t address, const std::uint8_t* defined, std::uint64_t bytes) {
-    (void)address;
-    (void)defined;
-    (void)bytes;
+    MarkDefined(Operand{Space::kGlobal, DType::kOther, address}, defined, bytes);
+}
+
+void Bench::MarkDefined(const Operand& operand, const std::uint8_t* defined, std::uint64_t bytes) {
+    if (core().checker() == nullptr) {
+        return;
+    }
+    for (std::uint64_t i = 0; i < bytes; ++i) {
+        core().checker()->SetDefined(operand, i, 1, defined == nullptr || defined[i] != 0);
+    }
 }
 
 std::vector<std::uint8_t> Bench::Defined(Space space, std::uint64_t address, std::uint64_t bytes) {
-    (void)space;
-    (void)address;
-    return std::vector<std::uint8_t>(bytes, 1);
+    std::vector<std::uint8_t> result(bytes, 1);
+    const Operand operand{space, DType::kOther, address};
+    for (std::uint64_t i = 0; i < bytes && core().checker() != nullptr; ++i) {
+        result[i] = core().checker()->IsDefined(operand, i) ? 1 : 0;
+    }
+    return result;
 }
 
 RunReport Bench::Run(const std::function<void()>& body) {
+    // What the body itself throws (a test that names a parameter wrongly) is not a finding.
+    std::exception_ptr other;
     SetCurrentCore(&core());
-    try {
-        body();
-    } catch (const CoreEnd&) {
-    } catch (...) {
-        SetCurrentCore(nullptr);
-        throw;
-    }
+    RunProgram(core(), [&](Core&) {
+        try {
+            body();
+        } catch (const CoreEnd&) {
+            throw;
+        } catch (...) {
+            other = std::current_exception();
+        }
+    });
     SetCurrentCore(nullptr);
-    return FinishReport(*machine_);
+    if (other) {
+        std::rethrow_exception(other);
+    }
+    return FinishReport(*machine_, 0.0);
 }
 
 }  // namespace ascend_attention::sim

@@ -17,7 +17,7 @@ public:
     Bench(CoreType type, Mode mode, const std::vector<GlobalBuffer>& buffers);
     ~Bench();
 
-    Core& core() { return machine_->core(0, type_, 0); }
+    Core& core();
 
     // Copies bytes into an on-chip memory and marks those with a nonzero `defined` byte (all when null) as
     // initialised.
@@ -30,6 +30,8 @@ public:
     RunReport Run(const std::function<void()>& body);
 
 private:
+    void MarkDefined(const Operand& operand, const std::uint8_t* defined, std::uint64_t bytes);
+
     CoreType type_;
     std::unique_ptr<Machine> machine_;
 };

@@ -5,8 +5,9 @@
 
 namespace ascend_attention::sim {
 
-RunReport FinishReport(Machine& machine) {
+RunReport FinishReport(Machine& machine, double seconds) {
     RunReport report = machine.Report();
+    report.seconds = seconds;
     report.findings = machine.log().Take();
     std::size_t errors = 0;
     const Finding* first = nullptr;

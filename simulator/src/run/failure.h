@@ -8,6 +8,6 @@
 namespace ascend_attention::sim {
 
 // Takes the findings of the run: returns the report when there are only warnings, else throws SimulatorFailure.
-RunReport FinishReport(Machine& machine);
+RunReport FinishReport(Machine& machine, double seconds);
 
 }  // namespace ascend_attention::sim

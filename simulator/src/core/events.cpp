@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// SetFlag, WaitFlag and PipeBarrier inside one core.
+#include <string>
+
+#include "core/access.h"
+#include "core/checker.h"
+#include "core/machine.h"
+#include "core/sync.h"
+#include "machine/core_calls.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+constexpr std::uint8_t Bit(Pipe pipe) { return static_cast<std::uint8_t>(1U << static_cast<int>(pipe)); }
+
+// Pairs that exist on a cube core: row = source, bits = targets. FIX <-> MTE2 and FIX -> MTE3 exist without a
+// documented use and are accepted. Every pair of S, V, MTE2, MTE3 exists on a vector core.
+constexpr std::uint8_t kCubeTargets[kPipeCount] = {
+    /* S    */ 0,
+    /* V    */ 0,
+    /* M    */ static_cast<std::uint8_t>(Bit(Pipe::kMte1) | Bit(Pipe::kMte2) | Bit(Pipe::kFixpipe)),
+    /* MTE1 */
+    static_cast<std::uint8_t>(Bit(Pipe::kCube) | Bit(Pipe::kMte2) | Bit(Pipe::kMte3) | Bit(Pipe::kFixpipe)),
+    /* MTE2 */
+    static_cast<std::uint8_t>(Bit(Pipe::kCube) | Bit(Pipe::kMte1) | Bit(Pipe::kMte3) | Bit(Pipe::kFixpipe)),
+    /* MTE3 */ static_cast<std::uint8_t>(Bit(Pipe::kMte1) | Bit(Pipe::kMte2)),
+    /* FIX  */
+    static_cast<std::uint8_t>(Bit(Pipe::kCube) | Bit(Pipe::kMte1) | Bit(Pipe::kMte2) | Bit(Pipe::kMte3)),
+};
+constexpr std::uint8_t kVectorPipes =
+    static_cast<std::uint8_t>(Bit(Pipe::kScalar) | Bit(Pipe::kVector) | Bit(Pipe::kMte2) | Bit(Pipe::kMte3));
+constexpr std::uint8_t kCubePipes =
+    static_cast<std::uint8_t>(Bit(Pipe::kScalar) | Bit(Pipe::kCube) | Bit(Pipe::kMte1) | Bit(Pipe::kMte2) |
+                              Bit(Pipe::kMte3) | Bit(Pipe::kFixpipe));
+
+bool PairExists(CoreType type, Pipe source, Pipe target) {
+    if (source == target) {
+        return false;
+    }
+    if (type == CoreType::kCube) {
+        return (kCubeTargets[static_cast<int>(source)] & Bit(target)) != 0;
+    }
+    return (kVectorPipes & Bit(source)) != 0 && (kVectorPipes & Bit(target)) != 0;
+}
+
+std::string EventName(Pipe source, Pipe target, int id) {
+    return std::string("<HardEvent::") + NameOf(source) + "_" + NameOf(target) + ">(" + std::to_string(id) + ")";
+}
+
+std::string SiteKey(const Site& site) { return std::string(site.file) + ":" + std::to_string(site.line); }
+
+EventState& Event(Core& core, const Call& call, Pipe source, Pipe target, int id, bool framework) {
+    core.CountInstruction(call);
+    if (id < 0 || id >= kEventIds) {
+        core.Fail("parameter",
+                  Describe(call) + " on " + core.name() + ": eventID is " + std::to_string(id) + ", allowed: 0..7",
+                  SiteKey(call.site));
+    }
+    if (!PairExists(core.type(), source, target)) {
+        core.Fail("flag",
+                  Describe(call) + " on " + core.name() + ": the pair " + NameOf(source) + "_" + NameOf(target) +
+                      " does not exist on this core type",
+                  SiteKey(call.site));
+    }
+    CoreSync& sync = core.sync();
+    if (id >= 6 && !framework && !sync.warned_event_id) {
+        sync.warned_event_id = true;
+        core.Report(Severity::kWarning, "flag",
+                    Describe(call) + " on " + core.name() + " uses event id " + std::to_string(id) +
+                        ": ids 6 and 7 are reserved for the framework",
+                    SiteKey(call.site));
+    }
+    return sync.event(source, target, id);
+}
+
+}  // namespace
+
+void SetEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
+    Core& core = CurrentCore();
+    const Call call{"SetFlag", Pipe::kScalar, site};
+    EventState& event = Event(core, call, source, target, id, framework);
+    if (event.set) {
+        core.Report(Severity::kError, "flag",
+                    "SetFlag" + EventName(source, target, id) + " (" + BaseName(site.file) + ":" +
+                        std::to_string(site.line) + ") on " + core.name() + " sets an event that " +
+                        Describe("SetFlag", event.site) + " has set and nothing has waited for",
+                    SiteKey(site) + "|" + SiteKey(event.site));
+    }
+    event.set = true;
+    event.site = site;
+    if (core.checker() != nullptr) {
+        event.clock = core.checker()->Published(source);
+    }
+}
+
+void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
+    Core& core = CurrentCore();
+    const Call call{"WaitFlag", Pipe::kScalar, site};
+    EventState& event = Event(core, call, source, target, id, framework);
+    if (!event.set) {
+        core.Fail("deadlock",
+                  "WaitFlag" + EventName(source, target, id) + " (" + BaseName(site.file) + ":" +
+                      std::to_string(site.line) + ") on " + core.name() +
+                      " waits for an event that no SetFlag before it in program order has set: the pipe hangs; if a "
+                      "later SetFlag is meant to release it, that order is not modelled",
+                  SiteKey(site));
+    }
+    event.set = false;
+    if (core.checker() != nullptr) {
+        // When the scalar unit itself waits it issues nothing, so everything issued later is ordered too.
+        if (target == Pipe::kScalar) {
+            core.checker()->JoinAll(event.clock);
+        } else {
+            core.checker()->Join(target, event.clock);
+        }
+    }
+}
+
+void Barrier(Pipe pipe, Site site) {
+    Core& core = CurrentCore();
+    const Call call{"PipeBarrier", Pipe::kScalar, site};
+    core.CountInstruction(call);
+    const std::uint8_t pipes = core.type() == CoreType::kCube ? kCubePipes : kVectorPipes;
+    if (pipe == Pipe::kScalar || (pipe != Pipe::kAll && (pipes & Bit(pipe)) == 0)) {
+        core.Fail("parameter",
+                  Describe(call) + " on " + core.name() + ": PipeBarrier<PIPE_" + NameOf(pipe) +
+                      "> does not exist on this core type",
+                  SiteKey(site));
+    }
+    if (core.checker() == nullptr) {
+        return;
+    }
+    if (pipe == Pipe::kAll) {
+        core.checker()->BarrierAll();
+    } else {
+        core.checker()->Barrier(pipe);
+    }
+}
+
+int FetchEvent(Pipe source, Pipe target, Site site) {
+    Core& core = CurrentCore();
+    const std::uint8_t taken = core.sync().taken_ids(source, target);
+    for (int id = 0; id < kEventIds; ++id) {
+        if ((taken >> id & 1) == 0) {
+            return id;
+        }
+    }
+    core.Fail("flag",
+              Describe("AllocEventID", site) + " on " + core.name() + ": all eight ids of " + NameOf(source) + "_" +
+                  NameOf(target) + " are taken",
+              SiteKey(site));
+}
+
+int AllocEvent(Pipe source, Pipe target, Site site) {
+    const int id = FetchEvent(source, target, site);
+    CurrentCore().sync().taken_ids(source, target) |= static_cast<std::uint8_t>(1U << id);
+    return id;
+}
+
+void ReleaseEvent(Pipe source, Pipe target, int id, Site site) {
+    RequireUse(id >= 0 && id < kEventIds, "ReleaseEventID", "the id must be 0..7", site);
+    CurrentCore().sync().taken_ids(source, target) &= static_cast<std::uint8_t>(~(1U << id));
+}
+
+void ReportLeftoverEvents(Core& core) {
+    for (int source = 0; source < kPipeCount; ++source) {
+        for (int target = 0; target < kPipeCount; ++target) {
+            for (int id = 0; id < kEventIds; ++id) {
+                const EventState& event = core.sync().event(static_cast<Pipe>(source), static_cast<Pipe>(target), id);
+                if (event.set) {
+                    core.Report(Severity::kError, "flag",
+                                "SetFlag" + EventName(static_cast<Pipe>(source), static_cast<Pipe>(target), id) + " (" +
+                                    BaseName(event.site.file) + ":" + std::to_string(event.site.line) + ") on " +
+                                    core.name() +
+                                    " is never waited for: the event stays set and the next kernel sees it",
+                                SiteKey(event.site) + "|leftover|" + std::to_string(source) + "|" +
+                                    std::to_string(target));
+                }
+            }
+        }
+    }
+}
+
+}  // namespace ascend_attention::sim

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASCEND_SIM_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define ASCEND_SIM_ASAN 1
+#endif
+#ifdef ASCEND_SIM_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace ascend_attention::sim {
+
+namespace {
+
+// Host code of an instruction runs on it too, so it is larger than the 32 KiB of the device. Only touched pages cost.
+#ifdef ASCEND_SIM_ASAN
+constexpr std::size_t kStackBytes = 2048 * 1024;
+#else
+constexpr std::size_t kStackBytes = 512 * 1024;
+#endif
+
+// Mappings with a guard page at the low end, kept between launches.
+class StackPool {
+public:
+    void* Take() {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            if (!free_.empty()) {
+                void* stack = free_.back();
+                free_.pop_back();
+                return stack;
+            }
+        }
+        const std::size_t guard = Guard();
+        void* mapping =
+            mmap(nullptr, guard + kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (mapping == MAP_FAILED) {
+            throw std::bad_alloc();
+        }
+        mprotect(mapping, guard, PROT_NONE);
+        return static_cast<char*>(mapping) + guard;
+    }
+
+    void Give(void* stack) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        free_.push_back(stack);
+    }
+
+private:
+    static std::size_t Guard() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+    std::mutex mutex_;
+    std::vector<void*> free_;
+};
+
+StackPool& Stacks() {
+    static StackPool* pool = new StackPool;
+    return *pool;
+}
+
+thread_local Fiber* running = nullptr;
+
+}  // namespace
+
+Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), stack_(Stacks().Take()) {}
+
+Fiber::~Fiber() { Stacks().Give(stack_); }
+
+void Fiber::Main(unsigned low, unsigned high) {
+    const std::uint64_t address = (static_cast<std::uint64_t>(high) << 32) | low;
+    Fiber* fiber = reinterpret_cast<Fiber*>(address);
+#ifdef ASCEND_SIM_ASAN
+    __sanitizer_finish_switch_fiber(nullptr, &fiber->resumer_bottom_, &fiber->resumer_size_);
+#endif
+    fiber->body_();
+    fiber->finished_ = true;
+    fiber->SwitchOut(true);
+}
+
+void Fiber::Resume() {
+    Fiber* outer = std::exchange(running, this);
+    if (!started_) {
+        started_ = true;
+        getcontext(&context_);
+        context_.uc_stack.ss_sp = stack_;
+        context_.uc_stack.ss_size = kStackBytes;
+        context_.uc_link = nullptr;
+        const auto address = reinterpret_cast<std::uint64_t>(this);
+        makecontext(&context_, reinterpret_cast<void (*)()>(&Fiber::Main), 2, static_cast<unsigned>(address),
+                    static_cast<unsigned>(address >> 32));
+    }
+#ifdef ASCEND_SIM_ASAN
+    __sanitizer_start_switch_fiber(&resumer_fake_stack_, stack_, kStackBytes);
+#endif
+    swapcontext(&resumer_, &context_);
+#ifdef ASCEND_SIM_ASAN
+    __sanitizer_finish_switch_fiber(resumer_fake_stack_, nullptr, nullptr);
+#endif
+    running = outer;
+}
+
+void Fiber::SwitchOut(bool last) {
+#ifdef ASCEND_SIM_ASAN
+    __sanitizer_start_switch_fiber(last ? nullptr : &fake_stack_, resumer_bottom_, resumer_size_);
+#else
+    (void)last;
+#endif
+    swapcontext(&context_, &resumer_);
+#ifdef ASCEND_SIM_ASAN
+    __sanitizer_finish_switch_fiber(fake_stack_, &resumer_bottom_, &resumer_size_);
+#endif
+}
+
+void YieldFiber() {
+    if (running != nullptr) {
+        running->SwitchOut(false);
+    }
+}
+
+}  // namespace ascend_attention::sim

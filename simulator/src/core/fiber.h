@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// One core's program as a fiber. A fiber stays on the host thread that started it, so thread_local state of the machine
+// library and of C++ (exception globals) needs no saving, as long as nothing switches while an exception is in flight.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstddef>
+#include <functional>
+
+namespace ascend_attention::sim {
+
+class Fiber {
+public:
+    explicit Fiber(std::function<void()> body);
+    ~Fiber();
+    Fiber(const Fiber&) = delete;
+    Fiber& operator=(const Fiber&) = delete;
+
+    // Runs the fiber until it yields or ends. `body` must not throw.
+    void Resume();
+    bool started() const { return started_; }
+    bool finished() const { return finished_; }
+
+private:
+    friend void YieldFiber();
+    static void Main(unsigned low, unsigned high);
+    void SwitchOut(bool last);
+
+    std::function<void()> body_;
+    void* stack_;
+    ucontext_t context_{};
+    ucontext_t resumer_{};
+    bool started_ = false;
+    bool finished_ = false;
+    // AddressSanitizer's view of the two stacks.
+    void* fake_stack_ = nullptr;
+    void* resumer_fake_stack_ = nullptr;
+    const void* resumer_bottom_ = nullptr;
+    std::size_t resumer_size_ = 0;
+};
+
+// Gives the host thread back to whoever resumed the running fiber. Outside a fiber it does nothing.
+void YieldFiber();
+
+}  // namespace ascend_attention::sim

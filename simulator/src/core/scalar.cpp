@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scalar unit: single elements, its data cache, identity of the core, rules of the framework classes.
+#include <cstring>
+#include <string>
+
+#include "core/access.h"
+#include "core/checker.h"
+#include "core/fiber.h"
+#include "core/machine.h"
+#include "machine/core_calls.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+std::string SiteKey(const Site& site) { return std::string(site.file) + ":" + std::to_string(site.line); }
+
+const GlobalRegion& GlobalElement(Core& core, const Call& call, const Operand& element, std::uint32_t bytes) {
+    const GlobalRegion* buffer = core.FindGlobal(element.address);
+    if (buffer == nullptr || element.address + bytes > buffer->end) {
+        core.Fail("bounds",
+                  Describe(call) + " on " + core.name() + ": the element lies outside every buffer of the launch: " +
+                      core.machine().global().DescribeNearest(element.address),
+                  SiteKey(call.site));
+    }
+    return *buffer;
+}
+
+}  // namespace
+
+void ScalarLoad(const Operand& element, void* value, std::uint32_t bytes, const char* name, Site site) {
+    Core& core = CurrentCore();
+    const Call call{name, Pipe::kScalar, site};
+    if (element.space != Space::kGlobal) {
+        Access access(core, call);
+        std::memcpy(value, access.Reads(element, "the element", Region{0, bytes}), bytes);
+        return;
+    }
+    core.CountInstruction(call);
+    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
+    core.global_bytes_read += bytes;
+    if (buffer.writable && (core.instruction_total() & 15U) == 0) {
+        YieldFiber();  // it may be polling
+    }
+    if (core.checker() != nullptr && (buffer.writable || !buffer.initialised)) {
+        std::uint32_t id = 0;
+        const Tick tick = core.checker()->Begin(call, &id);
+        core.checker()->ScalarLoad(Instruction{call, tick, id, false}, element, buffer, value, bytes);
+        return;
+    }
+    std::memcpy(value, reinterpret_cast<const void*>(element.address), bytes);
+}
+
+void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes, const char* name, Site site) {
+    Core& core = CurrentCore();
+    const Call call{name, Pipe::kScalar, site};
+    if (element.space != Space::kGlobal) {
+        Access access(core, call);
+        std::memcpy(access.Writes(element, "the element", Region{0, bytes}), value, bytes);
+        return;
+    }
+    core.CountInstruction(call);
+    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
+    core.global_bytes_written += bytes;
+    if (!buffer.writable) {
+        core.Fail("read-only",
+                  Describe(call) + " on " + core.name() + " writes into buffer '" + buffer.name +
+                      "', which is an input of the kernel",
+                  SiteKey(site));
+    }
+    if (core.checker() != nullptr) {
+        std::uint32_t id = 0;
+        const Tick tick = core.checker()->Begin(call, &id);
+        core.checker()->ScalarStore(Instruction{call, tick, id, false}, element, buffer, value, bytes);
+        return;
+    }
+    std::memcpy(reinterpret_cast<void*>(element.address), value, bytes);
+}
+
+void CleanDataCache(std::uint64_t address, bool entire, Site site) {
+    Core& core = CurrentCore();
+    const Call call{"DataCacheCleanAndInvalid", Pipe::kScalar, site};
+    core.CountInstruction(call);
+    YieldFiber();
+    if (core.machine().stopping()) {
+        core.End();
+    }
+    if (core.checker() == nullptr) {
+        return;
+    }
+    std::uint32_t id = 0;
+    const Tick tick = core.checker()->Begin(call, &id);
+    const Instruction now{call, tick, id, false};
+    if (entire) {
+        core.checker()->CleanAll(now);
+    } else {
+        core.checker()->CleanLine(now, address, GlobalElement(core, call, Operand{Space::kGlobal, DType::kOther, address}, 1));
+    }
+}
+
+void ScalarBarrier(Site site) {
+    Core& core = CurrentCore();
+    core.CountInstruction(Call{"DataSyncBarrier", Pipe::kScalar, site});
+    if (core.checker() != nullptr) {
+        core.checker()->CompleteScalar();
+    }
+}
+
+std::int64_t BlockIndex() {
+    const CoreIdentity& identity = CurrentCore().identity();
+    return static_cast<std::int64_t>(identity.block) * SubBlockCount() + identity.sub;
+}
+
+std::int64_t BlockCount() { return CurrentCore().machine().blocks(); }
+
+std::int64_t SubBlockIndex() { return CurrentCore().identity().sub; }
+
+std::int64_t SubBlockCount() {
+    const Core& core = CurrentCore();
+    return core.type() == CoreType::kVector && core.machine().kind() == KernelKind::kMix ? 2 : 1;
+}
+
+std::int64_t SystemCycle() { return static_cast<std::int64_t>(CurrentCore().instruction_total()); }
+
+std::uint64_t UsableBytes(Space space) { return CurrentCore().memory_bytes(space); }
+
+void ResetMachineState() { CurrentCore().state = MachineState{}; }
+
+void* CurrentPipeObject() { return CurrentCore().tpipe; }
+
+void SetCurrentPipeObject(void* pipe) { CurrentCore().tpipe = pipe; }
+
+bool CoreIsEnding() { return CurrentCore().ending; }
+
+void RequireUse(bool ok, const char* name, const char* problem, Site site) {
+    if (!ok) {
+        Core& core = CurrentCore();
+        core.Fail("parameter", Describe(name, site) + " on " + core.name() + ": " + problem, SiteKey(site));
+    }
+}
+
+void AssertFailed(const char* condition, Site site) {
+    Core& core = CurrentCore();
+    core.Fail("assert", Describe("ASSERT", site) + " on " + core.name() + " failed: " + condition, SiteKey(site));
+}
+
+}  // namespace ascend_attention::sim

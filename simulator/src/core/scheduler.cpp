@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scheduler.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/checker.h"
+#include "core/fiber.h"
+#include "core/sync.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+struct Task {
+    Core* core;
+    std::unique_ptr<Fiber> fiber;
+};
+
+class Scheduler {
+public:
+    Scheduler(Machine& machine, int threads, const std::function<void(Core&)>& program)
+        : machine_(machine), threads_(threads), program_(program) {}
+
+    void Run() {
+        std::vector<std::thread> workers;
+        for (int i = 1; i < threads_; ++i) {
+            workers.emplace_back([this, i] { Work(i); });
+        }
+        Work(0);
+        for (std::thread& worker : workers) {
+            worker.join();
+        }
+    }
+
+private:
+    void Work(int worker) {
+        std::vector<Task> tasks;
+        for (const std::unique_ptr<Core>& core : machine_.cores()) {
+            if (static_cast<int>(core->identity().block % static_cast<std::uint32_t>(threads_)) == worker) {
+                Core* pointer = core.get();
+                tasks.push_back({pointer, std::make_unique<Fiber>([this, pointer] { RunProgram(*pointer, program_); })});
+            }
+        }
+        while (true) {
+            const std::uint64_t progress = machine_.progress();
+            bool all_finished = true;
+            const bool ran = Rotate(tasks, &all_finished);
+            if (all_finished) {
+                break;
+            }
+            if (!ran) {
+                Sleep(progress);
+            }
+        }
+        // Threads that sleep must see that there is one less that can wake them.
+        {
+            const std::lock_guard<std::mutex> lock(machine_.sleep_mutex());
+            ++done_;
+        }
+        machine_.sleepers().notify_all();
+    }
+
+    // One turn for every core that can run. Returns whether any did.
+    bool Rotate(std::vector<Task>& tasks, bool* all_finished) {
+        bool ran = false;
+        for (Task& task : tasks) {
+            if (task.fiber->finished()) {
+                continue;
+            }
+            const bool stopping = machine_.stopping();
+            if (stopping && !task.fiber->started()) {
+                task.fiber = nullptr;
+                continue;
+            }
+            Core& core = *task.core;
+            if (!stopping && core.waits_for.name != nullptr && !machine_.flags().Ready(core, core.waits_for_flag)) {
+                *all_finished = false;
+                continue;
+            }
+            SetCurrentCore(&core);
+            task.fiber->Resume();
+            SetCurrentCore(nullptr);
+            ran = true;
+            *all_finished = *all_finished && task.fiber->finished();
+            if (!stopping && machine_.stopping()) {
+                machine_.Progress();  // wake the others so that they end their cores
+            }
+        }
+        tasks.erase(std::remove_if(tasks.begin(), tasks.end(), [](const Task& task) { return task.fiber == nullptr; }),
+                    tasks.end());
+        return ran;
+    }
+
+    // Waits until another thread has made progress since `seen`. When every thread sleeps at the same count of progress
+    // or is done, nobody can ever go on: that is a deadlock, reported while no core of any thread runs.
+    void Sleep(std::uint64_t seen) {
+        std::unique_lock<std::mutex> lock(machine_.sleep_mutex());
+        if (machine_.progress() != seen || machine_.stopping()) {
+            return;
+        }
+        if (idle_at_ != seen) {
+            idle_at_ = seen;
+            idle_ = 0;  // whoever slept at an earlier count has been woken
+        }
+        ++idle_;
+        const auto quiescent = [&] { return idle_at_ == seen && idle_ + done_ == threads_; };
+        machine_.sleepers().wait(
+            lock, [&] { return machine_.progress() != seen || machine_.stopping() || quiescent(); });
+        if (machine_.progress() == seen && !machine_.stopping()) {
+            ReportDeadlock();
+            machine_.Stop();
+            machine_.sleepers().notify_all();
+        }
+    }
+
+    void ReportDeadlock() {
+        std::string text = "no core can go on:";
+        for (const std::unique_ptr<Core>& core : machine_.cores()) {
+            text += "\n  " + core->name();
+            if (core->waits_for.name == nullptr) {
+                text += " has finished";
+                continue;
+            }
+            text += " waits in " + Describe(core->waits_for) + " for flag " + std::to_string(core->waits_for_flag);
+        }
+        machine_.log().Add(Finding{Severity::kError, "deadlock", text}, "deadlock");
+    }
+
+    Machine& machine_;
+    int threads_;
+    const std::function<void(Core&)>& program_;
+    // Under the machine's sleep mutex.
+    int idle_ = 0;  // threads that sleep since the count of progress was idle_at_
+    std::uint64_t idle_at_ = 0;
+    int done_ = 0;  // threads whose cores have all ended
+};
+
+}  // namespace
+
+void RunProgram(Core& core, const std::function<void(Core&)>& program) {
+    std::string text;
+    try {
+        program(core);
+        ReportLeftoverEvents(core);
+        if (core.checker() != nullptr) {
+            core.checker()->ReportDirtyLines();
+        }
+        return;
+    } catch (const CoreEnd&) {
+        return;
+    } catch (const std::exception& error) {
+        text = error.what();
+    } catch (...) {
+        text = "an exception of unknown type";
+    }
+    core.machine().log().Add(Finding{Severity::kError, "exception", "device code on " + core.name() + " threw: " + text},
+                             text);
+    core.machine().Stop();
+}
+
+void RunCores(Machine& machine, int threads, const std::function<void(Core&)>& program) {
+    Scheduler(machine, threads, program).Run();
+    if (!machine.stopping()) {
+        machine.flags().ReportLeftovers();
+    }
+}
+
+}  // namespace ascend_attention::sim
