@@ -14,6 +14,7 @@ function(add_device_libraries name)
     target_compile_definitions(${library} PRIVATE __CCE_AICORE__=220 __DAV_C220__ ${DEVICE_DEFINITIONS_${core_type}})
     target_include_directories(${library} PRIVATE ${ROOT}/simulator/include ${ROOT}/op_kernel)
     target_link_libraries(${library} PRIVATE ascend_attention)
+    target_link_options(${library} PRIVATE ${NO_UNDEFINED})
   endforeach()
 endfunction()
 

@@ -8,4 +8,5 @@ add_library(ascend_attention SHARED
   $<TARGET_OBJECTS:room_doors>)
 set_target_properties(ascend_attention PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(ascend_attention PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+target_link_options(ascend_attention PRIVATE ${NO_UNDEFINED})
 install(TARGETS ascend_attention LIBRARY DESTINATION .)
