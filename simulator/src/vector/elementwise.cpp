@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vector/elementwise.h"
+
+#include <cstring>
+
+namespace ascend_attention::sim {
+
+namespace {
+
+// Repeats gathered at a time: 16 KiB of scratch for four operands, small enough for a fiber's stack and the L1 cache.
+constexpr std::uint64_t kGroup = 16;
+
+struct DenseStream {
+    const Stream& stream;
+    Mover mover;
+    bool dense_body;  // the body needs no moving: repeats follow each other in memory as in a dense array
+
+    DenseStream(const Stream& s, const Lanes& lanes) : stream(s), mover(s, lanes) {
+        const bool one_block = lanes.per_repeat <= s.LanesPerBlock();
+        dense_body =
+            lanes.full && (s.block_step == kBlockBytes || one_block) && s.repeat_step == s.DenseRepeatBytes(lanes);
+    }
+};
+
+// What a call with gaps, strides or broadcasts does: gather, compute densely, scatter.
+template <int Count>
+void RunGathered(const Lanes& lanes, const Stream& dst_stream, std::byte* out, const Stream* source_streams,
+                 const std::byte* const* memory, LaneKernel kernel, std::uint64_t scalar, bool sequential) {
+    alignas(64) std::byte scratch[Count + 1][kGroup * kRepeatBytes];
+    const DenseStream dst(dst_stream, lanes);
+    const DenseStream first(source_streams[0], lanes);
+    const DenseStream second(source_streams[Count > 1 ? 1 : 0], lanes);
+    const DenseStream third(source_streams[Count > 2 ? 2 : 0], lanes);
+    const DenseStream* sources[3] = {&first, &second, &third};
+    if (!lanes.full || lanes.tail != 0) {
+        std::memset(scratch, 0, sizeof(scratch));
+    }
+    const std::uint64_t group = sequential ? 1 : kGroup;
+    for (std::uint64_t repeat = 0; repeat < lanes.repeats();) {
+        const bool is_tail = repeat >= lanes.body;
+        const std::uint64_t count = is_tail ? 1 : std::min(group, lanes.body - repeat);
+        const std::byte* pointers[Count];
+        for (int i = 0; i < Count; ++i) {
+            if (sources[i]->dense_body && !is_tail) {
+                pointers[i] = memory[i] + repeat * sources[i]->stream.repeat_step;
+            } else {
+                sources[i]->mover.Gather(scratch[i], memory[i], repeat, count);
+                pointers[i] = scratch[i];
+            }
+        }
+        const std::size_t elements = is_tail ? lanes.tail : count * lanes.per_repeat;
+        if (dst.dense_body && !is_tail) {
+            kernel(out + repeat * dst_stream.repeat_step, pointers, scalar, elements);
+        } else {
+            kernel(scratch[Count], pointers, scalar, elements);
+            dst.mover.Scatter(out, scratch[Count], repeat, count);
+        }
+        repeat += count;
+    }
+}
+
+}  // namespace
+
+void ComputeLanes(const Lanes& lanes, const Stream& dst, std::byte* out, const Stream* sources,
+                  const std::byte* const* memory, int source_count, LaneKernel kernel, std::uint64_t scalar,
+                  bool sequential) {
+    bool contiguous = dst.Contiguous(lanes) && !sequential;
+    for (int i = 0; i < source_count; ++i) {
+        contiguous = contiguous && sources[i].Contiguous(lanes);
+    }
+    if (contiguous) {
+        kernel(out, memory, scalar, lanes.body * lanes.per_repeat + lanes.tail);
+    } else if (source_count == 1) {
+        RunGathered<1>(lanes, dst, out, sources, memory, kernel, scalar, sequential);
+    } else if (source_count == 2) {
+        RunGathered<2>(lanes, dst, out, sources, memory, kernel, scalar, sequential);
+    } else {
+        RunGathered<3>(lanes, dst, out, sources, memory, kernel, scalar, sequential);
+    }
+}
+
+void RunElementwise(Access& access, const Lanes& lanes, const Stream& dst, const Stream* sources, int source_count,
+                    LaneKernel kernel, std::uint64_t scalar, bool sequential) {
+    if (lanes.empty()) {
+        return;
+    }
+    const std::byte* memory[kMaxSources] = {};
+    for (int i = 0; i < source_count; ++i) {
+        memory[i] = DeclareReads(access, sources[i], lanes);
+    }
+    std::byte* out = DeclareWrites(access, dst, lanes);
+    ComputeLanes(lanes, dst, out, sources, memory, source_count, kernel, scalar, sequential);
+}
+
+}  // namespace ascend_attention::sim
