@@ -19,7 +19,7 @@ _INT64_MAX = 2**63 - 1
 
 
 def refuse_type(function: str, argument: str, value: object, allowed: str) -> NoReturn:
-    shown = repr(value)
+    shown = " ".join(repr(value).split())
     if len(shown) > 60:
         shown = shown[:57] + "..."
     raise TypeError(f"{function}: {argument}: given {shown} ({type(value).__name__}); allowed: {allowed}")

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads tests/conformance/*_rules.txt (the format is described at the top of those files)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_ITEM_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8, "other": 8, "bool": 1, "int8": 1, "uint8": 1}
+_TENSOR = re.compile(r"(\w+)\[([-\d,]*)\](~?)")
+
+
+@dataclass(frozen=True)
+class Rule:
+    line: int
+    extended: bool
+    verdict: str  # accept, refuse, null, later
+    rule: str
+    texts: dict[str, str]  # argument: its value as written
+
+    def __str__(self) -> str:
+        return f"{self.line}-{self.verdict}-{self.rule}"
+
+    def bytes_needed(self) -> int:
+        total = 0
+        for text in self.texts.values():
+            if match := _TENSOR.fullmatch(text):
+                sizes = [int(size) for size in match[2].split(",") if size]
+                if min(sizes, default=0) < 0:
+                    return 1 << 62  # no array has such a shape
+                total += math.prod(sizes) * _ITEM_BYTES.get(match[1], 2)
+        return total
+
+    def arguments(self) -> dict[str, Any]:
+        return {name: _value(text) for name, text in self.texts.items()}
+
+
+def read_rules(path: Path) -> Iterator[Rule]:
+    bases: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if words[0] == "base":
+            bases[words[1]] = dict(word.split("=", 1) for word in words[2:])
+            continue
+        extended = words[0] == "extended"
+        verdict, rule, base = words[extended : extended + 3]
+        changes = dict(word.split("=", 1) for word in words[extended + 3 :])
+        yield Rule(number, extended, verdict, rule, {**bases[base], **changes})
+
+
+def _value(text: str) -> Any:
+    if match := _TENSOR.fullmatch(text):
+        return _array(match[1], tuple(int(size) for size in match[2].split(",") if size), bool(match[3]))
+    if text.startswith("{"):
+        return [int(number) for number in text.strip("{}").split(",") if number]
+    if text in ("None", "true", "false"):
+        return {"None": None, "true": True, "false": False}[text]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _array(dtype: str, shape: tuple[int, ...], strided: bool) -> np.ndarray:
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        kind = np.dtype(ml_dtypes.bfloat16)
+    else:
+        kind = np.dtype("complex64" if dtype == "other" else dtype)
+    if not strided:
+        return np.zeros(shape, kind)
+    return np.zeros((*shape[:-1], 2 * shape[-1]), kind)[..., ::2]
