@@ -11,8 +11,11 @@ namespace {
 Status CheckTable(const Scene& scene) {
     const Request& request = scene.request;
     const OptionalTensor& table = request.block_table;
-    const int64_t batch =
-        scene.packed() ? (request.actual_seq_qlen ? int64_t(request.actual_seq_qlen->size()) : 0) : scene.batch;
+    if (scene.packed() && !HasLengths(request.actual_seq_qlen)) {
+        return Refuse("FIA-C133", "actual_seq_qlen", "None",
+                      Concat("one entry per sequence with input_layout ", scene.layout->name));
+    }
+    const int64_t batch = scene.packed() ? int64_t(request.actual_seq_qlen->size()) : scene.batch;
     if (table->dtype != DType::kInt32 || table->shape.size() != 2 || table->shape[0] != batch) {
         return Refuse("FIA-C57", "block_table", TensorText(table), Concat("int32 (", batch, ", blocks per sequence)"));
     }

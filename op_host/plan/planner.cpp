@@ -196,4 +196,6 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     return OkStatus();
 }
 
+uint64_t MaxWorkspaceBytes(const Soc& soc) { return uint64_t(soc.aic_count) * uint64_t(kCoreWorkspaceBytes); }
+
 }  // namespace ascend_attention

@@ -29,6 +29,9 @@ struct Plan {
 // engine's 32-bit plan is a 561002 with the number and its limit.
 Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan);
 
+// No plan for `soc` needs more workspace, so one buffer of this size serves every call.
+uint64_t MaxWorkspaceBytes(const Soc& soc);
+
 // Readable form for people, the CLI and tests.
 std::string Describe(const Plan& plan);
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <limits>
+
+#include "common/dtype.h"
+#include "common/layout.h"
+#include "common/soc.h"
+#include "common/status.h"
+#include "common/tensor.h"
+#include "cpp/check.h"
+
+namespace {
+
+using namespace ascend_attention;
+
+void TestDTypes() {
+    const struct {
+        DType dtype;
+        const char* name;
+        int64_t bytes;
+    } rows[] = {
+        {DType::kFloat16, "float16", 2}, {DType::kBFloat16, "bfloat16", 2}, {DType::kFloat32, "float32", 4},
+        {DType::kFloat64, "float64", 8}, {DType::kInt8, "int8", 1},         {DType::kUInt8, "uint8", 1},
+        {DType::kInt16, "int16", 2},     {DType::kInt32, "int32", 4},       {DType::kInt64, "int64", 8},
+        {DType::kBool, "bool", 1},       {DType::kOther, "other", 0},
+    };
+    for (const auto& row : rows) {
+        CHECK_EQ(std::string(NameOf(row.dtype)), std::string(row.name));
+        CHECK_EQ(SizeOf(row.dtype), row.bytes);
+        CHECK(DTypeFromName(row.name) == row.dtype);
+        CHECK(DTypeFromName(std::string("torch.") + row.name) == row.dtype);
+    }
+    CHECK(DTypeFromName("complex64") == DType::kOther);
+    CHECK(DTypeFromName("") == DType::kOther);
+}
+
+void TestShapes() {
+    CHECK_EQ(ShapeText({}), std::string("()"));
+    CHECK_EQ(ShapeText({5}), std::string("(5,)"));
+    CHECK_EQ(ShapeText({2, 3, 4}), std::string("(2, 3, 4)"));
+    CHECK_EQ(NumElements({}), int64_t(1));
+    CHECK_EQ(NumElements({2, 3, 4}), int64_t(24));
+    const int64_t huge = int64_t(1) << 62;
+    CHECK_EQ(NumElements({huge, huge}), std::numeric_limits<int64_t>::max());
+    CHECK_EQ(NumElements({huge, huge, 0}), int64_t(0));
+}
+
+void TestLayouts() {
+    const char* names[] = {"BSH",       "BSND",      "BNSD", "BNSD_BSND", "BSH_NBSD",
+                           "BSND_NBSD", "BNSD_NBSD", "TND",  "TND_NTD",   "NTD_TND"};
+    for (const char* name : names) {
+        const Layout* layout = FindLayout(name);
+        CHECK(layout != nullptr);
+        CHECK_EQ(std::string(layout->name), std::string(name));
+        CHECK(LayoutNames().find(name) != std::string::npos);
+    }
+    CHECK(FindLayout("bsh") == nullptr);
+    CHECK(FindLayout("") == nullptr);
+    CHECK_EQ(RankOf(FindLayout("BSH")->input), 3);
+    CHECK_EQ(RankOf(FindLayout("NTD_TND")->input), 3);
+    CHECK_EQ(RankOf(FindLayout("BSH_NBSD")->output), 4);
+    CHECK(FindLayout("BNSD_BSND")->output == AxisOrder::kBSND);
+    CHECK(FindLayout("TND_NTD")->token_packed());
+    CHECK(!FindLayout("BNSD_NBSD")->token_packed());
+    CHECK(FindLayout("BNSD_NBSD")->head_first_output());
+}
+
+void TestStatusText() {
+    Status status;
+    CHECK(status.ok());
+    CHECK_EQ(status.Text(), std::string("ok"));
+    status.code = StatusCode::kInvalidParameter;
+    status.op = "an_operator";
+    status.argument = "atten_mask";
+    status.rule = "FIA-C43";
+    status.given = "shape (4, 4)";
+    status.allowed = "(2048, 2048)";
+    CHECK(!status.ok());
+    CHECK_EQ(status.Text(), std::string("an_operator: atten_mask: given shape (4, 4); allowed: (2048, 2048) "
+                                        "[FIA-C43, code 161002]"));
+    status.help = "Do this.";
+    CHECK_EQ(status.Text(), std::string("an_operator: atten_mask: given shape (4, 4); allowed: (2048, 2048) "
+                                        "[FIA-C43, code 161002]. Do this."));
+    status.help.clear();
+    status.code = StatusCode::kNotSupported;
+    status.rule = "NOT-YET";
+    CHECK_EQ(status.Text(), std::string("an_operator: atten_mask: legal by the document, but not supported yet: given "
+                                        "shape (4, 4); supported so far: (2048, 2048) [NOT-YET, code 561003]"));
+    status.code = StatusCode::kInternal;
+    CHECK(status.Text().find("internal error") != std::string::npos);
+    CHECK_EQ(status.code_number(), 561002);
+    status.code = StatusCode::kNullPointer;
+    CHECK_EQ(status.code_number(), 161001);
+}
+
+void TestSocs() {
+    for (const Soc& soc : KnownSocs()) {
+        Soc found;
+        CHECK(FindSoc(soc.name, &found).ok());
+        CHECK_EQ(found.aic_count, soc.aic_count);
+        CHECK_EQ(found.aiv_count, 2 * found.aic_count);
+        CHECK(found.mhz >= 1500 && found.mhz <= 1850);
+        CHECK(found.l2_bytes >= int64_t(96) << 20);
+    }
+    Soc soc;
+    CHECK(FindSoc("Ascend910B2", &soc).ok());
+    CHECK_EQ(soc.aic_count, 24);
+    CHECK(FindSoc("Ascend910B4", &soc).ok());
+    CHECK_EQ(soc.aic_count, 20);
+    for (const char* name : {"Ascend910B", "Ascend910A", "910B2", "ascend910b2", ""}) {
+        const Status status = FindSoc(name, &soc);
+        CHECK_EQ(status.code_number(), 161002);
+        CHECK(status.Text().find("Ascend910_9362") != std::string::npos);
+        CHECK_EQ(soc.name, std::string("Ascend910B4"));  // a refusal has changed nothing
+    }
+}
+
+}  // namespace
+
+int main() {
+    TestDTypes();
+    TestShapes();
+    TestLayouts();
+    TestStatusText();
+    TestSocs();
+    return check::Result();
+}
