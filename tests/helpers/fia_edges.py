@@ -48,7 +48,7 @@ def _layout_edges() -> list[FiaCase]:
 
 
 def _mask_edges() -> list[FiaCase]:
-    cases = []
+    cases: list[FiaCase] = []
     for mode in (0, 1):
         for shape in FULL_MASK_SHAPES:
             for padded in (False, True):
