@@ -277,7 +277,8 @@ void Mmad(const Operands& operands, const py::dict& given, const sim::Site& site
     call.target = operands[0];
     call.left = operands[1];
     call.right = operands[2];
-    call.has_bias = operands.size() == 4;
+    // `unnamedBias`: the fourth operand only fills the bias table for cmatrixSource.
+    call.has_bias = operands.size() == 4 && !params.Get("unnamedBias", false);
     if (call.has_bias) {
         call.bias = operands[3];
     }
@@ -293,6 +294,14 @@ void Mmad(const Operands& operands, const py::dict& given, const sim::Site& site
     sim::ForceKernelVersion(version);
     sim::Execute(call);
     sim::ForceKernelVersion(-1);
+}
+
+// Appends the names of the compiled versions, best first, to the list `names`.
+void MmadVersions(const Operands&, const py::dict& given, const sim::Site&) {
+    auto names = py::cast<py::list>(given["names"]);
+    for (int version = 0; version < sim::KernelVersions(); ++version) {
+        names.append(sim::KernelVersionName(version));
+    }
 }
 
 // Operands: dst, src[, cbufWorkspace]. `config` is "NZ" or "ROW_MAJOR".
@@ -372,6 +381,7 @@ void RegisterMoveExecutors() {
     RegisterExecutor("LoadData3D", Load3d);
     RegisterExecutor("LoadDataWithTranspose", LoadDataWithTranspose);
     RegisterExecutor("Mmad", Mmad);
+    RegisterExecutor("MmadVersions", MmadVersions);
     RegisterExecutor("Fixpipe", Fixpipe);
     RegisterExecutor("MmadFixpipe", MmadFixpipe);
     RegisterExecutor("SetFixpipeNz2ndFlag", SetFixpipeNz2ndFlag);

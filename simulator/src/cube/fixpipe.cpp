@@ -160,8 +160,10 @@ private:
         for (std::uint64_t i = 0; i < count; ++i) {
             std::uint32_t bits;
             std::memcpy(&bits, target + i * 4, 4);
-            const bool negative = bits >> 31 != 0 && (move_.source.dtype == DType::kInt32 || bits <= 0xFF800000U);
-            bits = negative ? 0 : bits;  // a NaN stays one
+            const bool negative = move_.source.dtype == DType::kInt32
+                                      ? bits >> 31 != 0
+                                      : bits > 0x80000000U && bits <= 0xFF800000U;  // not -0, not NaN
+            bits = negative ? 0 : bits;
             std::memcpy(target + i * 4, &bits, 4);
         }
     }

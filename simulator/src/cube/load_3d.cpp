@@ -190,10 +190,9 @@ void Execute(const Load3dCall& given) {
                 if (!access.ChecksInitialisation()) {
                     continue;
                 }
+                access.Writes(load.target, "dst", Region{to, bytes});
                 if (inside) {
                     access.Carries(load.target, to, load.source, offset + piece * bytes, bytes);
-                } else {
-                    access.Writes(load.target, "dst", Region{to, bytes});
                 }
             }
         }
