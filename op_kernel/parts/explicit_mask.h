@@ -44,14 +44,18 @@ __aicore__ inline void ApplyMaskRows(const AscendC::LocalTensor<float>& scores,
                            uint8_t(rows), 1, uint8_t(pitch / kBlockBytes));
         AscendC::PipeBarrier<PIPE_V>();
     }
-    AscendC::Cast(scratch, mask, AscendC::RoundMode::CAST_NONE, uint32_t(rows * pitch));
+    const int32_t elements = rows * pitch;
+    AscendC::Cast(scratch, mask, AscendC::RoundMode::CAST_NONE, uint32_t(elements));
+    if (elements % kHalfsPerRepeat != 0) {  // comparisons of half take whole repeats, whatever the mask says
+        AscendC::Duplicate(scratch[elements], half(0), elements % kHalfsPerRepeat);
+    }
     AscendC::PipeBarrier<PIPE_V>();
-    const int32_t half_repeats = CeilDiv(rows * pitch, kHalfsPerRepeat);
+    const int32_t half_repeats = CeilDiv(elements, kHalfsPerRepeat);
     AscendC::CompareScalar(bits, scratch, half(0), AscendC::CMPMODE::EQ, uint64_t(kHalfsPerRepeat),
                            uint8_t(half_repeats), AscendC::UnaryRepeatParams(1, 1, 8, 8));
     AscendC::PipeBarrier<PIPE_V>();
     AscendC::Select(scores, bits, scores, FloatFromBits(kMinusInfinityBits), AscendC::SELMODE::VSEL_TENSOR_SCALAR_MODE,
-                    uint64_t(kFloatsPerRepeat), uint8_t(rows * pitch / kFloatsPerRepeat),
+                    uint64_t(kFloatsPerRepeat), uint8_t(elements / kFloatsPerRepeat),
                     AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));
     AscendC::PipeBarrier<PIPE_V>();
 }
