@@ -40,8 +40,6 @@ void FoldOnce(float* d, const float* a, std::size_t pairs, ReduceOp op) {
     }
 }
 
-float Identity(ReduceOp op) { return op == ReduceOp::kSum ? -0.0F : op == ReduceOp::kMax ? -INFINITY : INFINITY; }
-
 constexpr DTypeSet kFloats(DType::kFloat16, DType::kFloat32);
 constexpr std::uint8_t kValueIndex = 0;
 constexpr std::uint8_t kIndexValue = 1;
@@ -110,47 +108,55 @@ void DeclareResults(Access& access, const Operand& dst, const ResultLayout& layo
     }
 }
 
-// The source of one group of repeats as floats, inactive lanes as identities.
-class SourceReader {
-public:
-    SourceReader(const Stream& stream, const Lanes& lanes, const std::byte* memory, ReduceOp op)
-        : stream_(stream), lanes_(lanes), mover_(stream, lanes), memory_(memory), identity_(Identity(op)) {}
+void StoreIndex(std::byte* to, std::uint32_t index, std::uint64_t bytes) { std::memcpy(to, &index, bytes); }
 
-    void Read(float* values, std::uint64_t repeat, std::uint64_t count) const {
-        const std::size_t elements = count * lanes_.per_repeat;
-        const bool is_tail = repeat >= lanes_.body;
-        const std::byte* dense = nullptr;
-        alignas(64) std::byte scratch[kReduceGroup * kRepeatBytes];
-        if (!is_tail && lanes_.full && stream_.block_step == kBlockBytes &&
-            (stream_.repeat_step == kRepeatBytes || count == 1)) {
-            dense = memory_ + repeat * stream_.repeat_step;
-        } else {
-            if (is_tail || !lanes_.full) {
-                std::memset(scratch, 0, sizeof(scratch));
-            }
-            mover_.Gather(scratch, memory_, repeat, count);
-            dense = scratch;
-        }
-        if (stream_.bits == 32) {
-            std::memcpy(values, dense, elements * sizeof(float));
-        } else {
-            HalfToFloat(values, As<std::uint16_t>(dense), elements);
-        }
+void StoreWithIndex(std::byte* to, float value, std::uint32_t index, std::uint8_t order, std::uint32_t bits) {
+    const std::uint64_t element = bits / 8;
+    if (order == kValueIndex) {
+        StoreValue(to, value, bits);
+        StoreIndex(to + element, index, element);
+    } else if (order == kIndexValue) {
+        StoreIndex(to, index, element);
+        StoreValue(to + element, value, bits);
+    } else {
+        StoreIndex(to, index, 4);
+    }
+}
+
+}  // namespace
+
+float ReduceIdentity(ReduceOp op) { return op == ReduceOp::kSum ? -0.0F : op == ReduceOp::kMax ? -INFINITY : INFINITY; }
+
+ReduceSource::ReduceSource(const Stream& stream, const Lanes& lanes, const std::byte* memory, ReduceOp op)
+    : stream_(stream), lanes_(lanes), mover_(stream, lanes), memory_(memory), identity_(ReduceIdentity(op)) {}
+
+void ReduceSource::Read(float* values, std::uint64_t repeat, std::uint64_t count) const {
+    const std::size_t elements = count * lanes_.per_repeat;
+    const bool is_tail = repeat >= lanes_.body;
+    const std::byte* dense = nullptr;
+    alignas(64) std::byte scratch[kReduceGroup * kRepeatBytes];
+    if (!is_tail && lanes_.full && stream_.block_step == kBlockBytes &&
+        (stream_.repeat_step == kRepeatBytes || count == 1)) {
+        dense = memory_ + repeat * stream_.repeat_step;
+    } else {
         if (is_tail || !lanes_.full) {
-            for (std::size_t i = 0; i < elements; ++i) {
-                const auto lane = static_cast<std::uint32_t>(i % lanes_.per_repeat);
-                values[i] = lanes_.Active(repeat, lane) ? values[i] : identity_;
-            }
+            std::memset(scratch, 0, sizeof(scratch));
+        }
+        mover_.Gather(scratch, memory_, repeat, count);
+        dense = scratch;
+    }
+    if (stream_.bits == 32) {
+        std::memcpy(values, dense, elements * sizeof(float));
+    } else {
+        HalfToFloat(values, As<std::uint16_t>(dense), elements);
+    }
+    if (is_tail || !lanes_.full) {
+        for (std::size_t i = 0; i < elements; ++i) {
+            const auto lane = static_cast<std::uint32_t>(i % lanes_.per_repeat);
+            values[i] = lanes_.Active(repeat, lane) ? values[i] : identity_;
         }
     }
-
-private:
-    const Stream& stream_;
-    const Lanes& lanes_;
-    Mover mover_;
-    const std::byte* memory_;
-    float identity_;
-};
+}
 
 // The index of the first active lane that holds `value` (or a NaN, if that is the value).
 std::uint32_t FirstIndex(const float* values, float value, const Lanes& lanes, std::uint64_t repeat) {
@@ -170,23 +176,6 @@ void StoreValue(std::byte* to, float value, std::uint32_t bits) {
         std::memcpy(to, &half, sizeof(half));
     }
 }
-
-void StoreIndex(std::byte* to, std::uint32_t index, std::uint64_t bytes) { std::memcpy(to, &index, bytes); }
-
-void StoreWithIndex(std::byte* to, float value, std::uint32_t index, std::uint8_t order, std::uint32_t bits) {
-    const std::uint64_t element = bits / 8;
-    if (order == kValueIndex) {
-        StoreValue(to, value, bits);
-        StoreIndex(to + element, index, element);
-    } else if (order == kIndexValue) {
-        StoreIndex(to, index, element);
-        StoreValue(to + element, value, bits);
-    } else {
-        StoreIndex(to, index, 4);
-    }
-}
-
-}  // namespace
 
 void FoldTree(float* values, float* other, std::size_t count, std::size_t span, ReduceOp op, bool half) {
     float* from = values;
@@ -228,7 +217,7 @@ void VectorReduce(const VectorCall& call, ReduceOp op, ReduceScope scope, std::u
     DeclareResults(access, call.dst, layout, repeat_step, tail, lanes.body, lanes.tail != 0 ? 1 : 0);
     std::byte* out = access.core().memory(Space::kUb) + call.dst.address;
 
-    const SourceReader reader(src, lanes, memory, op);
+    const ReduceSource reader(src, lanes, memory, op);
     const std::size_t span = lanes.per_repeat / layout.per_repeat;
     const bool indexed = scope == ReduceScope::kRepeat && op != ReduceOp::kSum && order != kOnlyValue;
     float values[kReduceGroup * kMaxLanes];

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReduceMax, ReduceMin, ReduceSum: one result for a whole tensor.
+//
+// On the device each is a library sequence of the per-repeat reductions; here it is one vector instruction with the
+// same result. ReduceSum adds a repeat as a tree; the element-count form then adds the repeats in order, the other form
+// adds them as trees of trees (as documented for A2/A3). An index counts elements from the start of the source.
+// The work buffer holds intermediate results and is undefined afterwards; it may lie on dst or on the source.
+
+#include <vector>
+
+#include "core/core.h"
+#include "numerics/half.h"
+#include "vector/elementwise.h"
+#include "vector/reduce.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+constexpr DTypeSet kFloats(DType::kFloat16, DType::kFloat32);
+
+struct Best {
+    float value = 0.0F;
+    std::uint64_t index = 0;
+    bool found = false;
+};
+
+bool Better(float candidate, float best, ReduceOp op) {
+    if (best != best) {
+        return false;
+    }
+    return candidate != candidate || (op == ReduceOp::kMax ? candidate > best : candidate < best);
+}
+
+// Elements of the work buffer that the documented formulas ask for.
+std::uint64_t WorkElements(ReduceOp op, std::uint64_t repeats, std::uint64_t lanes, bool index, bool count_form) {
+    const std::uint64_t per_block = lanes / 8;
+    const auto aligned = [&](std::uint64_t elements) { return (elements + per_block - 1) / per_block * per_block; };
+    if (op == ReduceOp::kSum) {
+        return count_form ? 0 : aligned(repeats);
+    }
+    std::uint64_t outputs = repeats * 2;
+    std::uint64_t total = aligned(outputs);
+    while (index && outputs > 2) {
+        outputs = (outputs + lanes - 1) / lanes * 2;
+        total += aligned(outputs);
+    }
+    return total;
+}
+
+// The partial sums of all repeats, added as trees over repeats until one is left.
+float SumAsTrees(std::vector<float> partial, std::uint32_t lanes, bool half) {
+    std::vector<float> spare(lanes);
+    std::vector<float> group(lanes);
+    while (partial.size() > 1) {
+        std::vector<float> next;
+        for (std::size_t first = 0; first < partial.size(); first += lanes) {
+            const std::size_t count = std::min<std::size_t>(lanes, partial.size() - first);
+            std::fill(group.begin(), group.end(), ReduceIdentity(ReduceOp::kSum));
+            std::copy_n(partial.begin() + static_cast<std::ptrdiff_t>(first), count, group.begin());
+            FoldTree(group.data(), spare.data(), lanes, lanes, ReduceOp::kSum, half);
+            next.push_back(group[0]);
+        }
+        partial = std::move(next);
+    }
+    return partial[0];
+}
+
+float SumInOrder(const std::vector<float>& partial, bool half) {
+    float sum = partial[0];
+    for (std::size_t i = 1; i < partial.size(); ++i) {
+        sum += partial[i];
+        if (half) {
+            sum = HalfToFloat(FloatToHalf(sum));
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+void VectorReduceAll(const VectorCall& call, ReduceOp op, const Operand& work, bool index) {
+    Access access(CurrentCore(), call.head);
+    RequireDType(access, call.dst.dtype, kFloats, "dst dtype", "float16, float32");
+    RequireSameDType(access, call.dst, call.src0, "src dtype");
+    RequireSameDType(access, call.dst, work, "work dtype");
+    const Stream src = MakeStream(access, call.src0, "src", call.src0_stride, 65535, 65535);
+    const std::uint64_t element = src.bits / 8;
+    access.RequireSpace(call.dst, "dst", Space::kUb);
+    access.RequireAligned(call.dst, "dst", index ? 2 * element : element);
+    access.Require(call.repeat >= 0 && call.repeat < (std::int64_t{1} << 31), "repeatTimes", call.repeat, "0..2^31-1");
+    const bool count_form = call.mask.form == MaskForm::kCount || call.mask.form == MaskForm::kRegister;
+    const std::uint32_t per_repeat = kRepeatBytes * 8 / src.bits;
+    // The sequence splits long calls itself: only the mask is resolved, for one repeat.
+    Lanes lanes = ResolveLanes(access, call.mask, call.repeat == 0 ? 0 : 1, per_repeat);
+    if (!count_form) {
+        lanes.body *= static_cast<std::uint64_t>(call.repeat);
+    }
+    if (lanes.empty()) {
+        return;
+    }
+    access.Require(!index || src.bits == 32 || lanes.repeats() * per_repeat <= 65536, "calCount",
+                   static_cast<std::int64_t>(lanes.repeats() * per_repeat), "65536 elements or fewer: a 16-bit index");
+    const std::byte* memory = DeclareReads(access, src, lanes);
+    const std::uint64_t work_bytes = WorkElements(op, lanes.repeats(), per_repeat, index, count_form) * element;
+    const Region result{0, index ? 2 * element : element, 1, 0, 1, 0};
+
+    const ReduceSource reader(src, lanes, memory, op);
+    std::vector<float> partial;
+    Best best;
+    for (std::uint64_t repeat = 0; repeat < lanes.repeats(); ++repeat) {
+        float values[kMaxLanes];
+        float folded[kMaxLanes];
+        float spare[kMaxLanes / 2];
+        reader.Read(values, repeat, 1);
+        std::copy_n(values, per_repeat, folded);
+        FoldTree(folded, spare, per_repeat, per_repeat, op, src.bits == 16);
+        partial.push_back(folded[0]);
+        if (!best.found || Better(folded[0], best.value, op)) {
+            best = {folded[0], repeat * src.repeat_step / element + FirstIndex(values, folded[0], lanes, repeat), true};
+        }
+    }
+    float value = best.value;
+    if (op == ReduceOp::kSum) {
+        value = count_form ? SumInOrder(partial, src.bits == 16) : SumAsTrees(partial, per_repeat, src.bits == 16);
+    }
+    if (work_bytes != 0) {
+        access.RequireSpace(work, "work", Space::kUb);
+        access.RequireAligned(work, "work", kBlockBytes);
+        const Region region{0, work_bytes, 1, 0, 1, 0};
+        access.Writes(work, "work", region);
+        access.Undefines(work, region);
+    }
+    std::byte* out = access.Writes(call.dst, "dst", result);
+    StoreValue(out, value, src.bits);
+    if (index) {
+        const auto position = static_cast<std::uint32_t>(best.index);
+        std::memcpy(out + element, &position, element);
+    }
+}
+
+}  // namespace ascend_attention::sim
