@@ -69,8 +69,8 @@ std::byte* CheckGlobal(Core& core, const Call& call, const Operand& operand, con
     if (buffer == nullptr) {
         core.Fail("bounds",
                   Describe(call) + " on " + core.name() + ": " + DescribeOperand(operand, name) + " " + verb + " " +
-                      std::to_string(end - begin) + " bytes outside every buffer of the launch: " +
-                      core.machine().global().DescribeNearest(begin),
+                      std::to_string(end - begin) +
+                      " bytes outside every buffer of the launch: " + core.machine().global().DescribeNearest(begin),
                   Key(call, name));
     }
     if (end > buffer->end) {
@@ -102,8 +102,9 @@ void Access::Require(bool ok, const char* parameter, std::int64_t given, const c
 void Access::RequireAligned(const Operand& operand, const char* name, std::uint64_t alignment) {
     if (operand.address % alignment != 0) {
         core_.Fail("alignment",
-                   Describe(call_) + " on " + core_.name() + ": " + DescribeOperand(operand, name) + " starts at byte " +
-                       std::to_string(operand.address) + ", which is not a multiple of " + std::to_string(alignment),
+                   Describe(call_) + " on " + core_.name() + ": " + DescribeOperand(operand, name) +
+                       " starts at byte " + std::to_string(operand.address) + ", which is not a multiple of " +
+                       std::to_string(alignment),
                    Key(call_, name));
     }
 }
@@ -193,6 +194,10 @@ void Access::Undefines(const Operand& operand, const Region& region) {
     if (core_.checker() != nullptr && !IsEmpty(region)) {
         core_.checker()->Undefine(Instruction{call_, tick_, site_, false}, operand, region);
     }
+}
+
+bool Access::AllDefined(const Operand& operand, std::uint64_t offset, std::uint64_t bytes) const {
+    return core_.checker() == nullptr || core_.checker()->AllDefined(operand, offset, bytes);
 }
 
 bool Access::ChecksInitialisation() const { return core_.checker() != nullptr; }

@@ -51,6 +51,8 @@ public:
     // only when ChecksInitialisation(); offsets are relative to the operands' addresses.
     void Carries(const Operand& to, std::uint64_t to_offset, const Operand& from, std::uint64_t from_offset,
                  std::uint64_t bytes);
+    // Whether every byte of a source is defined: then rearranging instructions need no Carries. True in fast mode.
+    bool AllDefined(const Operand& operand, std::uint64_t offset, std::uint64_t bytes) const;
     // Marks bytes inside an earlier Writes as undefined (padding lanes whose content the documentation leaves open).
     void Undefines(const Operand& operand, const Region& region);
     bool ChecksInitialisation() const;

@@ -293,6 +293,26 @@ bool CoreChecker::IsDefined(const Operand& operand, std::uint64_t offset) {
     return (DefinedMask(operand, position / kGranule, shadow) >> (position % kGranule) & 1U) != 0;
 }
 
+bool CoreChecker::AllDefined(const Operand& operand, std::uint64_t offset, std::uint64_t bytes) {
+    std::uint64_t begin = operand.address + offset;
+    BufferShadow* shadow = nullptr;
+    if (operand.space == Space::kGlobal) {
+        const GlobalRegion* region = core_.FindGlobal(begin);
+        if (region == nullptr) {
+            return true;
+        }
+        shadow = &shared_.shadow(*region);
+        begin -= region->begin;
+    }
+    const std::uint64_t end = begin + bytes;
+    for (std::uint64_t index = begin / kGranule; index * kGranule < end; ++index) {
+        if ((ByteMask(index * kGranule, begin, end) & ~DefinedMask(operand, index, shadow)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void CoreChecker::SetDefined(const Operand& operand, std::uint64_t offset, std::uint64_t bytes, bool defined) {
     std::uint64_t begin = operand.address + offset;
     BufferShadow* shadow = nullptr;

@@ -100,6 +100,7 @@ public:
     void Undefine(const Instruction& now, const Operand& operand, const Region& region);
 
     bool IsDefined(const Operand& operand, std::uint64_t offset);
+    bool AllDefined(const Operand& operand, std::uint64_t offset, std::uint64_t bytes);
     void SetDefined(const Operand& operand, std::uint64_t offset, std::uint64_t bytes, bool defined);
 
     // The scalar unit's view of tracked global memory.
