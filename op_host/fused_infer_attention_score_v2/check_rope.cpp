@@ -184,6 +184,31 @@ Status CheckWide(const Scene& scene) {
     return CheckWidePaging(scene);
 }
 
+Status CheckFullQuantScales(const Scene& scene) {
+    const Request& request = scene.request;
+    Shape per_head = request.query->shape;  // without D
+    per_head.back() = scene.query_heads;
+    if (scene.layout->input != AxisOrder::kBSH) {
+        per_head.pop_back();
+    }
+    struct Row {
+        const char* name;
+        const OptionalTensor* tensor;
+        Shape shape;
+    };
+    const Row rows[] = {{"dequant_scale_query", &request.dequant_scale_query, per_head},
+                        {"dequant_scale_key", &request.dequant_scale_key, {1}},
+                        {"dequant_scale_value", &request.dequant_scale_value, {1}}};
+    for (const Row& row : rows) {
+        const bool typed = row.tensor->has_value() && (*row.tensor)->dtype == DType::kFloat32;
+        if (!typed || (*row.tensor)->shape != row.shape) {
+            return Refuse(typed ? "FIA-C121" : "FIA-C118", row.name, TensorText(*row.tensor),
+                          Concat("float32 ", ShapeText(row.shape), " with int8 query"));
+        }
+    }
+    return OkStatus();
+}
+
 }  // namespace
 
 Status CheckRope(Scene& scene) {
@@ -221,25 +246,8 @@ Status CheckFullQuant(Scene& scene) {
     if (request.sparse_mode == 4) {
         return Refuse("FIA-C127", "sparse_mode", "4", "0, 3 with int8 query");
     }
-    Shape per_head = request.query->shape;  // without D
-    per_head.back() = scene.query_heads;
-    if (scene.layout->input != AxisOrder::kBSH) {
-        per_head.pop_back();
-    }
-    struct Row {
-        const char* name;
-        const OptionalTensor* tensor;
-        Shape shape;
-    };
-    const Row rows[] = {{"dequant_scale_query", &request.dequant_scale_query, per_head},
-                        {"dequant_scale_key", &request.dequant_scale_key, {1}},
-                        {"dequant_scale_value", &request.dequant_scale_value, {1}}};
-    for (const Row& row : rows) {
-        const bool typed = row.tensor->has_value() && (*row.tensor)->dtype == DType::kFloat32;
-        if (!typed || (*row.tensor)->shape != row.shape) {
-            return Refuse(typed ? "FIA-C121" : "FIA-C118", row.name, TensorText(*row.tensor),
-                          Concat("float32 ", ShapeText(row.shape), " with int8 query"));
-        }
+    if (Status status = CheckFullQuantScales(scene); !status.ok()) {
+        return status;
     }
     if (request.quant_scale_out || request.quant_offset_out || scene.has_key_offset()) {
         return Refuse("FIA-C119", "quant_scale_out",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIA 1: dtypes, contiguity, layout and ranks.
+#include <limits>
+
 #include "fused_infer_attention_score_v2/check.h"
 
 namespace ascend_attention::fia_v2 {
@@ -52,7 +54,7 @@ Status CheckDTypes(const Scene& scene) {
     return OkStatus();
 }
 
-Status CheckContiguous(const Request& request) {
+Status CheckMemory(const Request& request) {
     const NamedTensor rows[] = {
         {"query", &request.query},           {"key", &request.key},           {"value", &request.value},
         {"query_rope", &request.query_rope}, {"key_rope", &request.key_rope}, {"pse_shift", &request.pse_shift},
@@ -62,6 +64,11 @@ Status CheckContiguous(const Request& request) {
         if (row.tensor->has_value() && !(*row.tensor)->contiguous) {
             return Refuse("FIA-C6", row.name, "a non-contiguous tensor", "a contiguous tensor",
                           "Call .contiguous() on it first.");
+        }
+        // No memory holds such a tensor, but offsets into it would overflow.
+        if (row.tensor->has_value() && NumElements((*row.tensor)->shape) == std::numeric_limits<int64_t>::max()) {
+            return Refuse("FIA-C8", row.name, Concat("shape ", ShapeText((*row.tensor)->shape)),
+                          "fewer than 2^63 elements");
         }
     }
     return OkStatus();
@@ -127,7 +134,7 @@ Status CheckTypes(Scene& scene) {
     if (Status status = CheckDTypes(scene); !status.ok()) {
         return status;
     }
-    if (Status status = CheckContiguous(scene.request); !status.ok()) {
+    if (Status status = CheckMemory(scene.request); !status.ok()) {
         return status;
     }
     if (Status status = CheckRanks(scene); !status.ok()) {

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# C++ tests of op_host: one executable per area, run by ctest.
+add_library(op_host_for_tests STATIC $<TARGET_OBJECTS:room_op_host>)
+set_target_properties(op_host_for_tests PROPERTIES LINKER_LANGUAGE CXX)
+
+function(add_op_host_test name)
+  add_executable(test_op_host_${name} ${ROOT}/tests/op_host/test_${name}.cpp)
+  target_include_directories(test_op_host_${name} PRIVATE ${HOST_INCLUDES} ${ROOT}/tests)
+  target_link_libraries(test_op_host_${name} PRIVATE op_host_for_tests)
+  add_test(NAME op_host_${name} COMMAND test_op_host_${name} ${ARGN})
+endfunction()
+
+add_op_host_test(common)
+add_op_host_test(prepare)
+add_op_host_test(lower)
+add_op_host_test(plan)
+add_op_host_test(split)
+add_op_host_test(fuzz ${ROOT}/tests/conformance/fia_v2_rules.txt)
+# The cases are data; the sources tell which rules there are, so that none stays without a case.
+add_op_host_test(rules ${ROOT}/tests/conformance/fia_v2_rules.txt ${ROOT}/op_host/fused_infer_attention_score_v2)
