@@ -173,7 +173,9 @@ def compare_typed(what: str, actual: np.ndarray, expected: np.ndarray, dtype: st
         wide_a, wide_e = actual.astype(np.float64), expected.astype(np.float64)
         finite = np.isfinite(wide_a) & np.isfinite(wide_e)
         with np.errstate(all="ignore"):
-            distance = np.abs(wide_a - wide_e) / np.spacing(np.abs(np.where(finite, expected, 1)).astype(expected.dtype))
+            distance = np.abs(wide_a - wide_e) / np.spacing(
+                np.abs(np.where(finite, expected, 1)).astype(expected.dtype)
+            )
         good |= finite & (distance <= ulp)
     wrong = np.flatnonzero(~good)
     assert wrong.size == 0, (

@@ -179,7 +179,9 @@ def float32_edges(rng: np.random.Generator, dst: str) -> np.ndarray:
     parts.append(np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 0.5, -0.5, 1e-45, -1e-45, 0.49999997, 2.5], np.float32))
     points = np.concatenate(parts).astype(np.float32)
     with np.errstate(all="ignore"):
-        return np.concatenate([points, np.nextafter(points, np.float32(np.inf)), np.nextafter(points, -np.float32(np.inf))])
+        return np.concatenate(
+            [points, np.nextafter(points, np.float32(np.inf)), np.nextafter(points, -np.float32(np.inf))]
+        )
 
 
 @pytest.mark.parametrize(("dst", "mode"), [(d, m) for (s, d), modes in PAIRS.items() if s == FLOAT for m in modes])
@@ -215,9 +217,7 @@ def test_int32_to_half_scales(scale: float, mode: int, seed: int) -> None:
     factor = np.float64(np.float16(scale))
     with np.errstate(all="ignore"):
         expected = (values.astype(np.float64) * factor).astype(np.float16)
-    compare_typed(
-        f"scale {scale}", cast_all(values, "int32", HALF, mode, {"deq_scale": float(factor)}), expected, HALF
-    )
+    compare_typed(f"scale {scale}", cast_all(values, "int32", HALF, mode, {"deq_scale": float(factor)}), expected, HALF)
 
 
 def test_set_deq_scale_is_state() -> None:

@@ -138,7 +138,11 @@ def test_gatherb(dtype: str, seed: int) -> None:
 def test_gather_refuses_bad_offsets() -> None:
     dst = given("ub", "float32", np.zeros(64, np.float32), 4096)
     src = given("ub", "float32", np.zeros(64, np.float32), 0)
-    for table, base, mentions in (([0, 2], 0, "element size"), ([0, 4], 2, "srcBaseAddr"), ([0, 256], 0, "reads bytes")):
+    for table, base, mentions in (
+        ([0, 2], 0, "element size"),
+        ([0, 4], 2, "srcBaseAddr"),
+        ([0, 256], 0, "reads bytes"),
+    ):
         offset = given("ub", "uint32", np.array(table, np.uint32), 8192)
         refused("Gather", [dst, src, offset], {"calCount": 2, "srcBaseAddr": base}, "vector", mentions)
     refused("Gather", [src, src, given("ub", "uint32", np.zeros(8, np.uint32), 8192)], {"calCount": 8}, "vector",
