@@ -236,7 +236,7 @@ private:
         params.k = uint16_t(depth);
         params.cmatrixInitVal = overwrite;
         // The unit keeps the order of dependent accumulations only from ten output fractals on.
-        if (!overwrite && CeilDiv(rows, kFractal) * CeilDiv(columns, kFractal) < 10) {
+        if (!overwrite && (rows / kFractal) * (columns / kFractal) < 10) {
             AscendC::PipeBarrier<PIPE_M>();
         }
         AscendC::Mmad(Product(product), Left(l0), Right(l0), params);

@@ -189,6 +189,8 @@ void Execute(const MmadCall& mmad) {
     const bool continues = !mmad.c_init_zero && !mmad.has_bias && !mmad.c_from_bias_table;
     if (continues) {
         ReadResult(access, mmad.target, grid);
+        // The lanes of the last fractals beyond m x n are accumulated on too; nobody may use what is in them.
+        access.ReadsToCarry(mmad.target, "dst", Region{0, strips * grid.strip_bytes});
     }
     std::byte* c = access.Writes(mmad.target, "dst", Region{0, strips * grid.strip_bytes});
 
