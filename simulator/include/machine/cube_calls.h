@@ -10,7 +10,7 @@
 namespace ascend_attention::sim {
 
 struct Load2dCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     Operand source;
     std::uint32_t start_index = 0;
@@ -23,7 +23,7 @@ struct Load2dCall {
 
 // LoadDataWithTranspose, both parameter structs (source_fractal_gap exists in the second only).
 struct LoadTransposeCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     Operand source;
     std::uint32_t start_index = 0;
@@ -38,7 +38,7 @@ struct LoadTransposeCall {
 // LoadData with LoadData3DParamsV2. When `sets_fmatrix` is true the call writes the feature-map register itself, as the
 // Ascend C call does by default; otherwise SetFmatrix must have been called. Likewise for the padding value.
 struct Load3dCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     Operand source;
     std::uint8_t pad[4] = {0, 0, 0, 0};  // left, right, top, bottom
@@ -64,7 +64,7 @@ struct Load3dCall {
 };
 
 struct MmadCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     Operand left;
     Operand right;
@@ -96,7 +96,7 @@ enum class Quant : std::uint8_t {
 // `from_state`: DataCopy with DataCopyCO12DstParams, whose matrix strides and scales come from SetFixpipeNz2ndFlag,
 // SetFixpipePreQuantFlag and SetFixPipeConfig.
 struct FixpipeCall {
-    Site site;
+    Site site{"", 0};
     bool from_state = false;
     Operand target;
     Operand source;

@@ -12,7 +12,7 @@ namespace ascend_attention::sim {
 
 // DataCopy with DataCopyParams.
 struct CopyBlocksCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     Operand source;
     std::uint32_t element_bytes = 1;
@@ -24,7 +24,7 @@ struct CopyBlocksCall {
 
 // DataCopy with an element count.
 struct CopyCountCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     Operand source;
     std::uint32_t element_bytes = 1;
@@ -33,7 +33,7 @@ struct CopyCountCall {
 
 // DataCopy with Nd2NzParams; elements of 4 bits count as bytes.
 struct CopyNdToNzCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     Operand source;
     std::uint32_t element_bytes = 1;
@@ -49,7 +49,7 @@ struct CopyNdToNzCall {
 
 // DataCopyPad, both ways and both generations of parameters. Padding applies to GM to UB only.
 struct CopyPadCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     Operand source;
     std::uint32_t element_bytes = 1;
@@ -65,7 +65,7 @@ struct CopyPadCall {
 
 // InitConstValue (8.x) and Fill (9.x).
 struct InitConstCall {
-    Site site;
+    Site site{"", 0};
     const char* name = "InitConstValue";
     Operand target;
     std::uint32_t element_bytes = 2;
@@ -77,7 +77,7 @@ struct InitConstCall {
 
 // InitOutput: `count` elements of global memory set to one value.
 struct InitOutputCall {
-    Site site;
+    Site site{"", 0};
     Operand target;
     std::uint32_t element_bytes = 2;
     std::uint32_t count = 0;

@@ -7,11 +7,11 @@
 
 #include "core/core.h"
 #include "cube/fractal.h"
-#include "cube/narrow_float.h"
 #include "cube/unit_flags.h"
 #include "machine/cube_calls.h"
 #include "move/global_store.h"
 #include "move/regions.h"
+#include "numerics/half.h"
 
 namespace ascend_attention::sim {
 
@@ -81,9 +81,9 @@ void RequireRanges(Access& access, const FixpipeCall& move) {
 }
 
 // Scales are floats of 1 + 8 + 10 bits: the lower fraction bits are not wired.
-float ScaleOf(std::uint64_t config) { return AsFloat(static_cast<std::uint32_t>(config) & 0xFFFFE000U); }
+float ScaleOf(std::uint64_t config) { return FloatOf(static_cast<std::uint32_t>(config) & 0xFFFFE000U); }
 
-// Converts `count` consecutive columns of one row, starting at column `first`.
+// What happens to a row of values on the way.
 class Converter {
 public:
     Converter(Access& access, const FixpipeCall& move) : move_(move) {
@@ -107,64 +107,52 @@ public:
         access.Require((mode_bits >> 36 & 1) == 0, "bit 36 of the scale", 1,
                        "0 (the right shift before the scale is not modelled)");
         for (const float scale : scales_) {
-            const bool normal = std::isnormal(scale) || scale == 0.0F;
-            access.Require(normal, "scale", AsBits(scale), "a normal float");
+            access.Require(std::isnormal(scale) || scale == 0.0F, "scale", BitsOf(scale), "a normal float");
         }
     }
 
-    void Convert(std::byte* target, const std::byte* source, std::uint64_t first, std::uint64_t count) const {
+    // True when bytes arrive as they are.
+    bool keeps() const { return move_.quant == Quant::kNone && !move_.relu; }
+
+    // `values`: nSize floats or integers, one row; may be changed.
+    void Convert(std::byte* target, float* values) const {
+        const std::size_t count = move_.n_size;
+        if (move_.relu) {
+            Rectify(values, count);
+        }
+        auto* narrow = reinterpret_cast<std::uint16_t*>(target);
         switch (move_.quant) {
             case Quant::kFloatToHalf:
-                Narrow(target, source, count, [](float value) { return NarrowToHalf(value); });
+                FloatToHalf(narrow, values, count);
                 break;
             case Quant::kFloatToBfloat16:
-                Narrow(target, source, count, [](float value) { return NarrowToBfloat16(value); });
+                FloatToBfloat(narrow, values, count);
                 break;
             case Quant::kIntToHalf:
             case Quant::kIntToHalfVector:
-                Dequantise(target, source, first, count);
+                Dequantise(values, count);
+                FloatToHalf(narrow, values, count);
                 break;
             default:
-                Keep(target, source, count);
+                std::memcpy(target, values, count * 4);
                 break;
         }
     }
 
 private:
-    template <typename Function>
-    void Narrow(std::byte* target, const std::byte* source, std::uint64_t count, Function narrow) const {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            float value;
-            std::memcpy(&value, source + i * 4, 4);
-            value = move_.relu && value < 0.0F ? 0.0F : value;
-            const std::uint16_t result = narrow(value);
-            std::memcpy(target + i * 2, &result, 2);
+    void Rectify(float* values, std::size_t count) const {
+        const bool integers = move_.source.dtype == DType::kInt32;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint32_t bits = BitsOf(values[i]);
+            const bool negative = integers ? bits >> 31 != 0 : values[i] < 0.0F;
+            values[i] = FloatOf(negative ? 0 : bits);
         }
     }
 
-    void Dequantise(std::byte* target, const std::byte* source, std::uint64_t first, std::uint64_t count) const {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            std::int32_t value;
-            std::memcpy(&value, source + i * 4, 4);
-            value = move_.relu && value < 0 ? 0 : value;
-            const std::uint16_t result = NarrowToHalf(static_cast<float>(value) * scales_[first + i]);
-            std::memcpy(target + i * 2, &result, 2);
-        }
-    }
-
-    void Keep(std::byte* target, const std::byte* source, std::uint64_t count) const {
-        std::memcpy(target, source, count * 4);
-        if (!move_.relu) {
-            return;
-        }
-        for (std::uint64_t i = 0; i < count; ++i) {
-            std::uint32_t bits;
-            std::memcpy(&bits, target + i * 4, 4);
-            const bool negative = move_.source.dtype == DType::kInt32
-                                      ? bits >> 31 != 0
-                                      : bits > 0x80000000U && bits <= 0xFF800000U;  // not -0, not NaN
-            bits = negative ? 0 : bits;
-            std::memcpy(target + i * 4, &bits, 4);
+    void Dequantise(float* values, std::size_t count) const {
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto value = static_cast<std::int32_t>(BitsOf(values[i]));
+            values[i] = static_cast<float>(value) * scales_[i];
         }
     }
 
@@ -211,27 +199,48 @@ Region TargetRegion(const FixpipeCall& move, const Layout& layout, std::uint64_t
     return Region{0, move.m_size * layout.row_bytes, CeilDivide(move.n_size, layout.columns), layout.column_bytes};
 }
 
+// One matrix, row by row. Rows that are converted are gathered first, so that the conversion runs over whole rows.
 void MoveMatrix(Access& access, const FixpipeCall& move, const GlobalStore& store, const Converter& converter,
                 const std::byte* data, std::uint64_t nd, bool carries) {
     const Layout layout = LayoutOf(move);
     const std::uint64_t element = ElementBytes(move.target.dtype);
     const std::uint64_t strip = move.source_stride * kRowBytes;
     const std::uint64_t source_base = nd * move.source_nd_stride * kNdUnitBytes;
-    std::byte piece[kRowBytes];
+    std::vector<float> values(converter.keeps() ? 0 : RoundUp(move.n_size, kColumns));
+    std::vector<std::byte> converted(values.size() * 4);
     for (std::uint64_t row = 0; row < move.m_size; ++row) {
+        const std::uint64_t row_base = source_base + row * kRowBytes;
+        const std::uint64_t target_base = nd * layout.nd_bytes + row * layout.row_bytes;
+        if (!converter.keeps()) {
+            for (std::uint64_t column = 0; column < move.n_size; column += kColumns) {
+                std::memcpy(&values[column], data + row_base + column / kColumns * strip, kRowBytes);
+            }
+            converter.Convert(converted.data(), values.data());
+            if (move.row_major) {
+                store.Put(target_base, converted.data(), move.n_size * element);
+                continue;
+            }
+        }
         for (std::uint64_t column = 0; column < move.n_size; column += layout.columns) {
-            const std::uint64_t count = std::min<std::uint64_t>(layout.columns, move.n_size - column);
-            const std::uint64_t from =
-                source_base + column / kColumns * strip + row * kRowBytes + column % kColumns * 4;
-            const std::uint64_t to =
-                nd * layout.nd_bytes + row * layout.row_bytes + column / layout.columns * layout.column_bytes;
-            converter.Convert(piece, data + from, column, count);
-            store.Put(to, piece, count * element);
+            const std::uint64_t bytes = std::min<std::uint64_t>(layout.columns, move.n_size - column) * element;
+            const std::uint64_t from = row_base + column / kColumns * strip + column % kColumns * 4;
+            const std::uint64_t to = target_base + column / layout.columns * layout.column_bytes;
+            store.Put(to, converter.keeps() ? data + from : converted.data() + column * element, bytes);
             if (carries) {
-                access.Carries(move.target, to, move.source, from, count * element);
+                access.Carries(move.target, to, move.source, from, bytes);
             }
         }
     }
+}
+
+bool SourceDefined(const Access& access, const FixpipeCall& move, std::uint64_t nd) {
+    bool defined = true;
+    for (std::uint64_t column = 0; column < move.n_size; column += kColumns) {
+        const std::uint64_t offset =
+            nd * move.source_nd_stride * kNdUnitBytes + column / kColumns * move.source_stride * kRowBytes;
+        defined = defined && access.AllDefined(move.source, offset, move.m_size * kRowBytes);
+    }
+    return defined;
 }
 
 FixpipeCall WithState(const FixpipeCall& given, FixpipeState& state) {
@@ -283,7 +292,7 @@ void Execute(const FixpipeCall& given) {
     }
     const GlobalStore store(access, move.target, "dst", TargetRegion(move, LayoutOf(move), move.nd_count));
     for (std::uint64_t nd = 0; nd < move.nd_count; ++nd) {
-        MoveMatrix(access, move, store, converter, data, nd, carries && access.ChecksInitialisation());
+        MoveMatrix(access, move, store, converter, data, nd, carries && !SourceDefined(access, move, nd));
         HandOverUnits(access, call, move.unit_flag, UnitsOf(move, nd));
     }
 }

@@ -47,6 +47,9 @@ void TransposeFractal16(std::byte* target, const std::byte* source) {
 
 void CarryTransposed16(Access& access, const Operand& target, std::uint64_t target_offset, const Operand& source,
                        std::uint64_t source_offset) {
+    if (access.AllDefined(source, source_offset, 512)) {
+        return;
+    }
     for (std::uint64_t row = 0; row < kFractalRows; ++row) {
         for (std::uint64_t column = 0; column < kFractalRows; ++column) {
             access.Carries(target, target_offset + (column * kFractalRows + row) * 2, source,

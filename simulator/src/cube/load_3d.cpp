@@ -4,6 +4,7 @@
 // 32-byte unit of L1. To L0A the window arrives as it is (ZZ) or transposed, to L0B always transposed (ZN).
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "core/core.h"
 #include "cube/fractal.h"
@@ -51,6 +52,13 @@ void RequireRanges(Access& access, const Load3dCall& load, std::uint32_t group) 
     access.RequireAligned(load.source, "src", kBlockBytes);
 }
 
+// Sixteen rows of one group: where each unit lies in L1, or that it is padding.
+struct Band {
+    std::uint64_t rows = 0;
+    bool inside[kFractalRows] = {};
+    std::uint64_t offset[kFractalRows] = {};
+};
+
 // The image-to-column matrix in units of 32 bytes.
 class Columns {
 public:
@@ -67,19 +75,39 @@ public:
     std::uint64_t rows() const { return out_h_ * out_w_; }
     std::uint64_t groups() const { return groups_; }
 
-    // Byte offset of the unit in L1, or false where the window hangs over the image's edge.
-    bool Find(std::uint64_t row, std::uint64_t group, std::uint64_t* offset) const {
+    // Where the filter's first point lies for an output position, in the padded image.
+    struct Position {
+        std::uint64_t h;
+        std::uint64_t w;
+    };
+    std::vector<Position> Positions(std::uint64_t first, std::uint64_t count) const {
+        std::vector<Position> positions(count);
+        std::uint64_t h = first / out_w_;
+        std::uint64_t w = first % out_w_;
+        for (Position& position : positions) {
+            position = {h * load_.stride_h, w * load_.stride_w};
+            if (++w == out_w_) {
+                w = 0;
+                ++h;
+            }
+        }
+        return positions;
+    }
+
+    // Byte offsets in L1 of `group`'s units at these positions; a unit in the padding is not `inside`.
+    void Find(std::uint64_t group, const Position* positions, Band* band) const {
         const std::uint64_t points = std::uint64_t{load_.filter_h} * load_.filter_w;
         const std::uint64_t point = group % points;
-        const std::uint64_t h = row / out_w_ * load_.stride_h + point / load_.filter_w * load_.dilation_h;
-        const std::uint64_t w = row % out_w_ * load_.stride_w + point % load_.filter_w * load_.dilation_w;
-        if (h < image_.pad[2] || w < image_.pad[0] || h - image_.pad[2] >= image_.height ||
-            w - image_.pad[0] >= image_.width) {
-            return false;
+        const std::uint64_t add_h = point / load_.filter_w * load_.dilation_h;
+        const std::uint64_t add_w = point % load_.filter_w * load_.dilation_w;
+        const std::uint64_t plane = group / points * image_.height;
+        for (std::uint64_t i = 0; i < band->rows; ++i) {
+            // Left of or above the image the differences wrap around and are too large.
+            const std::uint64_t h = positions[i].h + add_h - image_.pad[2];
+            const std::uint64_t w = positions[i].w + add_w - image_.pad[0];
+            band->inside[i] = h < image_.height && w < image_.width;
+            band->offset[i] = ((plane + h) * image_.width + w) * kBlockBytes;
         }
-        const std::uint64_t line = group / points * image_.height + h - image_.pad[2];
-        *offset = (line * image_.width + w - image_.pad[0]) * kBlockBytes;
-        return true;
     }
 
 private:
@@ -132,6 +160,92 @@ private:
     std::uint64_t groups_;
 };
 
+struct Window {
+    std::uint64_t first_group;
+    std::uint64_t groups;
+    std::uint64_t first_row;
+    std::uint64_t rows;
+};
+
+// Declares the reads of a band, neighbouring units as one, and gathers its units.
+void Gather(Access& access, const Load3dCall& load, const Band& band, std::byte* fractal) {
+    for (std::uint64_t first = 0; first < band.rows;) {
+        std::uint64_t last = first + 1;
+        while (band.inside[first] && last < band.rows && band.inside[last] &&
+               band.offset[last] == band.offset[last - 1] + kBlockBytes) {
+            ++last;
+        }
+        if (band.inside[first]) {
+            const std::uint64_t bytes = (last - first) * kBlockBytes;
+            const std::byte* data = access.ReadsToCarry(load.source, "src", Region{band.offset[first], bytes});
+            std::memcpy(fractal + first * kBlockBytes, data + band.offset[first], bytes);
+        }
+        first = last;
+    }
+}
+
+bool SourceDefined(const Access& access, const Load3dCall& load, const Band& band) {
+    bool defined = true;
+    for (std::uint64_t row = 0; row < band.rows; ++row) {
+        defined = defined && (!band.inside[row] || access.AllDefined(load.source, band.offset[row], kBlockBytes));
+    }
+    return defined;
+}
+
+void Scatter(Access& access, const Load3dCall& load, const Placement& placement, const Band& band,
+             std::uint64_t first_row, std::uint64_t group, const std::byte* fractal, std::byte* result) {
+    const std::uint64_t element = ElementBytes(load.target.dtype);
+    const bool turns = placement.transposed();
+    const bool checks = access.ChecksInitialisation();
+    // Whole pieces of the result: rows as they are, or a full fractal turned.
+    if ((!turns || (element == 2 && band.rows == kFractalRows)) && SourceDefined(access, load, band)) {
+        const std::uint64_t to = turns ? placement.Element(first_row, group, 0) : placement.Unit(first_row, group);
+        if (turns) {
+            TransposeFractal16(result + to, fractal);
+        } else {
+            std::memcpy(result + to, fractal, band.rows * kBlockBytes);
+        }
+        if (checks) {
+            access.Writes(load.target, "dst", Region{to, band.rows * kBlockBytes});
+        }
+        return;
+    }
+    const std::uint64_t pieces = turns ? kBlockBytes / element : 1;
+    const std::uint64_t bytes = kBlockBytes / pieces;
+    for (std::uint64_t row = 0; row < band.rows; ++row) {
+        for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+            const std::uint64_t to =
+                turns ? placement.Element(first_row + row, group, piece) : placement.Unit(first_row + row, group);
+            std::memcpy(result + to, fractal + row * kBlockBytes + piece * bytes, bytes);
+            if (checks) {
+                access.Writes(load.target, "dst", Region{to, bytes});
+            }
+            if (checks && band.inside[row]) {
+                access.Carries(load.target, to, load.source, band.offset[row] + piece * bytes, bytes);
+            }
+        }
+    }
+}
+
+void MoveWindow(Access& access, const Load3dCall& load, const Columns& columns, const Placement& placement,
+                const Window& window, std::byte* result) {
+    const std::vector<Columns::Position> positions = columns.Positions(window.first_row, window.rows);
+    const std::uint32_t element_bytes = ElementBytes(load.target.dtype);
+    std::byte fractal[kFractalBytes];
+    for (std::uint64_t group = 0; group < window.groups; ++group) {
+        for (std::uint64_t row = 0; row < window.rows; row += kFractalRows) {
+            Band band;
+            band.rows = std::min(kFractalRows, window.rows - row);
+            columns.Find(window.first_group + group, &positions[row], &band);
+            if (std::find(band.inside, band.inside + band.rows, false) != band.inside + band.rows) {
+                FillPattern(fractal, kFractalBytes, access.core().state.load_padding_value, element_bytes);
+            }
+            Gather(access, load, band, fractal);
+            Scatter(access, load, placement, band, row, group, fractal, result);
+        }
+    }
+}
+
 }  // namespace
 
 void Execute(const Load3dCall& given) {
@@ -171,32 +285,7 @@ void Execute(const Load3dCall& given) {
     Poison(result, placement.Bytes());
     access.Undefines(load.target, Region{0, placement.Bytes()});
 
-    std::byte padding[kBlockBytes];
-    FillPattern(padding, kBlockBytes, core.state.load_padding_value, element_bytes);
-    for (std::uint64_t group = 0; group < groups; ++group) {
-        for (std::uint64_t row = 0; row < rows; ++row) {
-            std::uint64_t offset = 0;
-            const std::byte* unit = padding;
-            const bool inside = columns.Find(load.m_start + row, first_group + group, &offset);
-            if (inside) {
-                unit = access.ReadsToCarry(load.source, "src", Region{offset, kBlockBytes}) + offset;
-            }
-            const std::uint64_t pieces = placement.transposed() ? group_elements : 1;
-            const std::uint64_t bytes = kBlockBytes / pieces;
-            for (std::uint64_t piece = 0; piece < pieces; ++piece) {
-                const std::uint64_t to =
-                    placement.transposed() ? placement.Element(row, group, piece) : placement.Unit(row, group);
-                std::memcpy(result + to, unit + piece * bytes, bytes);
-                if (!access.ChecksInitialisation()) {
-                    continue;
-                }
-                access.Writes(load.target, "dst", Region{to, bytes});
-                if (inside) {
-                    access.Carries(load.target, to, load.source, offset + piece * bytes, bytes);
-                }
-            }
-        }
-    }
+    MoveWindow(access, load, columns, placement, {first_group, groups, load.m_start, rows}, result);
 }
 
 void SetFeatureMatrix(bool right, std::uint32_t height, std::uint32_t width, const std::uint8_t pad[4],

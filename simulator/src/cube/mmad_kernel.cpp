@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cube/fractal.h"
-#include "cube/narrow_float.h"
+#include "numerics/half.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -85,7 +85,7 @@ inline Row MulAdd(const Row& a, const Row& b, const Row& c) {
 inline Row WidenHalfRow(const std::uint16_t* source) {
     Row row;
     for (int i = 0; i < kStripColumns; ++i) {
-        row.lane[i] = WidenHalf(source[i]);
+        row.lane[i] = HalfToFloat(source[i]);
     }
     return row;
 }

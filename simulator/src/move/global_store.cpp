@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "core/core.h"
-#include "cube/narrow_float.h"
 #include "machine/move_calls.h"
+#include "numerics/half.h"
 
 namespace ascend_attention::sim {
 
@@ -20,7 +20,7 @@ std::mutex& AtomicMutex() {
     return mutex;
 }
 
-float Combine(AtomicMode mode, float old_value, float new_value) {
+float CombineValues(AtomicMode mode, float old_value, float new_value) {
     if (mode == AtomicMode::kAdd) {
         return old_value + new_value;
     }
@@ -28,7 +28,7 @@ float Combine(AtomicMode mode, float old_value, float new_value) {
 }
 
 template <typename T>
-T Combine(AtomicMode mode, T old_value, T new_value) {
+T CombineValues(AtomicMode mode, T old_value, T new_value) {
     if (mode == AtomicMode::kAdd) {
         // Integer arithmetic of the machine saturates.
         const std::int64_t sum = std::int64_t{old_value} + std::int64_t{new_value};
@@ -52,19 +52,19 @@ void CombineElements(std::byte* target, const std::byte* source, std::uint64_t b
 
 void CombineBytes(const AtomicState& state, std::byte* target, const std::byte* source, std::uint64_t bytes) {
     const AtomicMode mode = state.mode;
-    const auto combine = [mode](auto old_value, auto new_value) { return Combine(mode, old_value, new_value); };
+    const auto combine = [mode](auto old_value, auto new_value) { return CombineValues(mode, old_value, new_value); };
     switch (state.dtype) {
         case DType::kFloat32:
             CombineElements<float>(target, source, bytes, combine);
             break;
         case DType::kFloat16:
             CombineElements<std::uint16_t>(target, source, bytes, [mode](std::uint16_t a, std::uint16_t b) {
-                return NarrowToHalf(Combine(mode, WidenHalf(a), WidenHalf(b)));
+                return FloatToHalf(CombineValues(mode, HalfToFloat(a), HalfToFloat(b)));
             });
             break;
         case DType::kBfloat16:
             CombineElements<std::uint16_t>(target, source, bytes, [mode](std::uint16_t a, std::uint16_t b) {
-                return NarrowToBfloat16(Combine(mode, WidenBfloat16(a), WidenBfloat16(b)));
+                return FloatToBfloat(CombineValues(mode, BfloatToFloat(a), BfloatToFloat(b)));
             });
             break;
         case DType::kInt32:
@@ -91,11 +91,7 @@ GlobalStore::GlobalStore(Access& access, const Operand& target, const char* name
     target_ = access.Writes(target, name, region);
 }
 
-void GlobalStore::Put(std::uint64_t offset, const std::byte* source, std::uint64_t bytes) const {
-    if (!atomic()) {
-        std::memcpy(target_ + offset, source, bytes);
-        return;
-    }
+void GlobalStore::Combine(std::uint64_t offset, const std::byte* source, std::uint64_t bytes) const {
     const std::lock_guard<std::mutex> lock(AtomicMutex());
     CombineBytes(state_, target_ + offset, source, bytes);
 }

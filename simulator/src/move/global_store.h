@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "core/access.h"
 #include "core/state.h"
@@ -17,10 +18,18 @@ public:
     GlobalStore(Access& access, const Operand& target, const char* name, const Region& region);
 
     // Stores `bytes` at `offset` from the operand's address.
-    void Put(std::uint64_t offset, const std::byte* source, std::uint64_t bytes) const;
+    void Put(std::uint64_t offset, const std::byte* source, std::uint64_t bytes) const {
+        if (atomic()) {
+            Combine(offset, source, bytes);
+        } else {
+            std::memcpy(target_ + offset, source, bytes);
+        }
+    }
     bool atomic() const { return state_.mode != AtomicMode::kNone; }
 
 private:
+    void Combine(std::uint64_t offset, const std::byte* source, std::uint64_t bytes) const;
+
     AtomicState state_;
     std::byte* target_;
 };

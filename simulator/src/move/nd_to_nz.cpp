@@ -32,26 +32,30 @@ void RequireRanges(Access& access, const CopyNdToNzCall& copy) {
                    "dstNzMatrixStride", copy.target_matrix_stride, "a multiple of 32 bytes");
 }
 
-// Writes one matrix. Full groups are 32-byte copies, column by column so that the stores are sequential.
+// Writes one matrix in 32-byte copies. Four rows at a time: rows and groups often lie a power of two apart, and walking
+// far along either would fight over the same few cache sets.
 void Rearrange(std::byte* target, const std::byte* source, const CopyNdToNzCall& copy) {
+    constexpr std::uint64_t kRowBlock = 4;
     const std::uint64_t row_bytes = std::uint64_t{copy.columns} * copy.element_bytes;
     const std::uint64_t source_stride = std::uint64_t{copy.source_row_stride} * copy.element_bytes;
     const std::uint64_t target_stride = copy.target_row_stride * kBlockBytes;
+    const std::uint64_t group_stride = copy.target_c0_stride * kBlockBytes;
     const std::uint64_t full_groups = row_bytes / kBlockBytes;
-    for (std::uint64_t group = 0; group < full_groups; ++group) {
-        const std::byte* from = source + group * kBlockBytes;
-        std::byte* to = target + group * copy.target_c0_stride * kBlockBytes;
-        for (std::uint64_t row = 0; row < copy.rows; ++row) {
-            std::memcpy(to + row * target_stride, from + row * source_stride, kBlockBytes);
-        }
-    }
     const std::uint64_t tail = row_bytes % kBlockBytes;
-    if (tail != 0) {
-        const std::byte* from = source + full_groups * kBlockBytes;
-        std::byte* to = target + full_groups * copy.target_c0_stride * kBlockBytes;
-        for (std::uint64_t row = 0; row < copy.rows; ++row) {
-            std::memcpy(to + row * target_stride, from + row * source_stride, tail);
-            std::memset(to + row * target_stride + tail, 0, kBlockBytes - tail);
+    for (std::uint64_t first = 0; first < copy.rows; first += kRowBlock) {
+        const std::uint64_t rows = std::min(kRowBlock, copy.rows - first);
+        const std::byte* from = source + first * source_stride;
+        std::byte* to = target + first * target_stride;
+        for (std::uint64_t group = 0; group < full_groups; ++group) {
+            for (std::uint64_t row = 0; row < rows; ++row) {
+                std::memcpy(to + group * group_stride + row * target_stride,
+                            from + group * kBlockBytes + row * source_stride, kBlockBytes);
+            }
+        }
+        for (std::uint64_t row = 0; tail != 0 && row < rows; ++row) {
+            std::byte* last = to + full_groups * group_stride + row * target_stride;
+            std::memcpy(last, from + full_groups * kBlockBytes + row * source_stride, tail);
+            std::memset(last + tail, 0, kBlockBytes - tail);
         }
     }
 }
@@ -59,6 +63,10 @@ void Rearrange(std::byte* target, const std::byte* source, const CopyNdToNzCall&
 void CarryGroups(Access& access, const CopyNdToNzCall& copy, std::uint64_t target_offset, std::uint64_t source_offset) {
     const std::uint64_t row_bytes = std::uint64_t{copy.columns} * copy.element_bytes;
     for (std::uint64_t row = 0; row < copy.rows; ++row) {
+        if (access.AllDefined(copy.source, source_offset + row * copy.source_row_stride * copy.element_bytes,
+                              row_bytes)) {
+            continue;
+        }
         for (std::uint64_t at = 0; at < row_bytes; at += kBlockBytes) {
             access.Carries(copy.target,
                            target_offset + at * copy.target_c0_stride + row * copy.target_row_stride * kBlockBytes,
