@@ -3,7 +3,7 @@
 #
 #   add_test_kernels(<machine library>)  ->  ascend_attention_test_kernels_cube, ascend_attention_test_kernels_vector
 #
-# Tests find the libraries through ASCEND_ATTENTION_TEST_KERNELS (the directory that holds both) or next to _core.
+# Tests find the libraries in build/<python tag>/lib, or in the directory ASCEND_ATTENTION_TEST_KERNELS.
 get_filename_component(TEST_KERNELS_ROOT ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 
 function(add_test_kernels machine)
@@ -23,3 +23,7 @@ function(add_test_kernels machine)
     target_link_libraries(${target} PRIVATE ${machine})
   endforeach()
 endfunction()
+
+if(TARGET ascend_attention)
+  add_test_kernels(ascend_attention)
+endif()

@@ -33,9 +33,10 @@ std::map<std::string, Executor>& Executors() {
 }
 
 sim::Space SpaceFromName(const std::string& name) {
-    static const std::map<std::string, sim::Space> kNames = {
-        {"gm", sim::Space::kGlobal}, {"ub", sim::Space::kUb},    {"l1", sim::Space::kL1},  {"l0a", sim::Space::kL0A},
-        {"l0b", sim::Space::kL0B},   {"l0c", sim::Space::kL0C}, {"bt", sim::Space::kBias}, {"fb", sim::Space::kFixpipe}};
+    static const std::map<std::string, sim::Space> kNames = {{"gm", sim::Space::kGlobal}, {"ub", sim::Space::kUb},
+                                                             {"l1", sim::Space::kL1},     {"l0a", sim::Space::kL0A},
+                                                             {"l0b", sim::Space::kL0B},   {"l0c", sim::Space::kL0C},
+                                                             {"bt", sim::Space::kBias},   {"fb", sim::Space::kFixpipe}};
     const auto found = kNames.find(name);
     if (found == kNames.end()) {
         throw py::value_error("unknown memory '" + name + "'");
@@ -176,8 +177,9 @@ py::tuple Execute(const std::string& name, const py::list& operand_list, const p
     py::list outputs;
     py::list defined;
     for (const TestOperand& operand : operands) {
-        const void* bytes = operand.host != nullptr ? static_cast<const void*>(operand.host)
-                                                    : bench.core().memory(operand.operand.space) + operand.operand.address;
+        const void* bytes = operand.host != nullptr
+                                ? static_cast<const void*>(operand.host)
+                                : bench.core().memory(operand.operand.space) + operand.operand.address;
         const auto count = static_cast<py::ssize_t>(operand.bytes);
         outputs.append(py::array_t<std::uint8_t>(count, static_cast<const std::uint8_t*>(bytes)));
         const std::vector<std::uint8_t> mask =
@@ -264,27 +266,32 @@ void BindSim(py::module_& m) {
     RegisterSimulatorError(m);
     RegisterVectorExecutors();
     RegisterMoveExecutors();
-    sim_module.def("execute", &Execute, py::arg("name"), py::arg("operands"), py::arg("params") = py::dict(),
-                   py::arg("core") = "vector", py::arg("mode") = "checked", py::arg("state") = py::none(),
-                   "Runs one instruction on a core of its own.\n\n"
-                   "operands: [(space, dtype, data, address[, defined])], destination first, in the order of the call's\n"
-                   "documentation; data is an array, or an int for that many uninitialised bytes; defined is one byte\n"
-                   "per byte of data, 0 = undefined. Returns ([uint8 arrays after execution], report); report has\n"
-                   "'findings', 'instructions', 'defined' (per operand) and 'state'. Raises SimulatorError.");
-    sim_module.def("launch", &LaunchKernel, py::arg("cube_library"), py::arg("vector_library"), py::arg("kernel"),
-                   py::arg("kind"), py::arg("blocks"), py::arg("args"), py::arg("soc") = "Ascend910B2",
-                   py::arg("mode") = "checked", py::arg("threads") = 0, py::arg("instruction_limit") = 0,
-                   "Runs one kernel of two device libraries and returns the report.\n\n"
-                   "kind: 'mix', 'cube' or 'vector'. args: ints, arrays (inputs) and dicts {'data': array, 'name',\n"
-                   "'writable', 'initialised', 'output'} (an output is writable and uninitialised). Arrays are used in\n"
-                   "place. Raises SimulatorError.");
-    sim_module.def("soc_table", [] {
-        py::dict table;
-        for (const sim::Soc& soc : sim::SocTable()) {
-            table[soc.name] = soc.cube_cores;
-        }
-        return table;
-    }, "AI cores per SoC; each has one cube core and two vector cores.");
+    sim_module.def(
+        "execute", &Execute, py::arg("name"), py::arg("operands"), py::arg("params") = py::dict(),
+        py::arg("core") = "vector", py::arg("mode") = "checked", py::arg("state") = py::none(),
+        "Runs one instruction on a core of its own.\n\n"
+        "operands: [(space, dtype, data, address[, defined])], destination first, in the order of the call's\n"
+        "documentation; data is an array, or an int for that many uninitialised bytes; defined is one byte\n"
+        "per byte of data, 0 = undefined. Returns ([uint8 arrays after execution], report); report has\n"
+        "'findings', 'instructions', 'defined' (per operand) and 'state'. Raises SimulatorError.");
+    sim_module.def(
+        "launch", &LaunchKernel, py::arg("cube_library"), py::arg("vector_library"), py::arg("kernel"), py::arg("kind"),
+        py::arg("blocks"), py::arg("args"), py::arg("soc") = "Ascend910B2", py::arg("mode") = "checked",
+        py::arg("threads") = 0, py::arg("instruction_limit") = 0,
+        "Runs one kernel of two device libraries and returns the report.\n\n"
+        "kind: 'mix', 'cube' or 'vector'. args: ints, arrays (inputs) and dicts {'data': array, 'name',\n"
+        "'writable', 'initialised', 'output'} (an output is writable and uninitialised). Arrays are used in\n"
+        "place. Raises SimulatorError.");
+    sim_module.def(
+        "soc_table",
+        [] {
+            py::dict table;
+            for (const sim::Soc& soc : sim::SocTable()) {
+                table[soc.name] = soc.cube_cores;
+            }
+            return table;
+        },
+        "AI cores per SoC; each has one cube core and two vector cores.");
     sim_module.def("executors", [] {
         std::vector<std::string> names;
         for (const auto& entry : Executors()) {

@@ -13,7 +13,8 @@ namespace ascend_attention::python {
 
 sim::Mode ModeFromName(const std::string& name);
 
-// {'kernel', 'soc', 'mode', 'blocks', 'seconds', 'instructions': {pipe: n}, 'global_bytes_read', 'global_bytes_written',
+// {'kernel', 'soc', 'mode', 'blocks', 'seconds', 'instructions': {pipe: n}, 'global_bytes_read',
+// 'global_bytes_written',
 //  'cores': [{'core', 'instructions'}], 'findings': [{'severity', 'kind', 'text'}]}
 pybind11::dict ReportToDict(const sim::RunReport& report);
 

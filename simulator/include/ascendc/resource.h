@@ -338,7 +338,8 @@ protected:
     static constexpr HardEvent UserEvent() {
         constexpr Hardware source = GetPhyType(userSource);
         constexpr Hardware target = GetPhyType(userTarget);
-        static_assert(source == Hardware::GM || source == Hardware::UB, "positions of EnQue are GM, VECIN, VECOUT, VECCALC");
+        static_assert(source == Hardware::GM || source == Hardware::UB,
+                      "positions of EnQue are GM, VECIN, VECOUT, VECCALC");
         // VECIN and VECOUT are UB: GM to UB, UB to GM, or UB to UB.
         return GetQueEvt(source, target, true);
     }
@@ -376,7 +377,8 @@ protected:
     template <typename T>
     TBufType* Own(const LocalTensor<T>& tensor, const char* name, sim::Site site) const {
         TBufType* buffer = reinterpret_cast<TBufType*>(tensor.GetBufferHandle());
-        sim::RequireUse(buffer >= bufStart && buffer < bufStart + bufNum, name, "the tensor is not of this queue", site);
+        sim::RequireUse(buffer >= bufStart && buffer < bufStart + bufNum, name, "the tensor is not of this queue",
+                        site);
         return buffer;
     }
 

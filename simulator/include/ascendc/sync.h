@@ -79,18 +79,18 @@ struct PipePair {
 constexpr PipePair PipesOf(HardEvent event) {
     using sim::Pipe;
     constexpr PipePair kPairs[] = {
-        {Pipe::kMte2, Pipe::kMte1},    {Pipe::kMte1, Pipe::kMte2},     {Pipe::kMte1, Pipe::kCube},
-        {Pipe::kCube, Pipe::kMte1},    {Pipe::kMte2, Pipe::kVector},   {Pipe::kVector, Pipe::kMte2},
-        {Pipe::kMte3, Pipe::kVector},  {Pipe::kVector, Pipe::kMte3},   {Pipe::kCube, Pipe::kVector},
-        {Pipe::kVector, Pipe::kCube},  {Pipe::kVector, Pipe::kVector}, {Pipe::kMte3, Pipe::kMte1},
-        {Pipe::kMte1, Pipe::kMte3},    {Pipe::kMte1, Pipe::kVector},   {Pipe::kMte2, Pipe::kCube},
-        {Pipe::kCube, Pipe::kMte2},    {Pipe::kVector, Pipe::kMte1},   {Pipe::kCube, Pipe::kFixpipe},
-        {Pipe::kFixpipe, Pipe::kCube}, {Pipe::kMte3, Pipe::kMte2},     {Pipe::kMte2, Pipe::kMte3},
-        {Pipe::kScalar, Pipe::kVector}, {Pipe::kVector, Pipe::kScalar}, {Pipe::kScalar, Pipe::kMte2},
-        {Pipe::kMte2, Pipe::kScalar},  {Pipe::kScalar, Pipe::kMte3},   {Pipe::kMte3, Pipe::kScalar},
-        {Pipe::kMte2, Pipe::kFixpipe}, {Pipe::kFixpipe, Pipe::kMte2},  {Pipe::kFixpipe, Pipe::kScalar},
-        {Pipe::kCube, Pipe::kScalar},  {Pipe::kFixpipe, Pipe::kMte3},  {Pipe::kMte1, Pipe::kFixpipe},
-        {Pipe::kFixpipe, Pipe::kMte1}, {Pipe::kFixpipe, Pipe::kFixpipe}};
+        {Pipe::kMte2, Pipe::kMte1},     {Pipe::kMte1, Pipe::kMte2},      {Pipe::kMte1, Pipe::kCube},
+        {Pipe::kCube, Pipe::kMte1},     {Pipe::kMte2, Pipe::kVector},    {Pipe::kVector, Pipe::kMte2},
+        {Pipe::kMte3, Pipe::kVector},   {Pipe::kVector, Pipe::kMte3},    {Pipe::kCube, Pipe::kVector},
+        {Pipe::kVector, Pipe::kCube},   {Pipe::kVector, Pipe::kVector},  {Pipe::kMte3, Pipe::kMte1},
+        {Pipe::kMte1, Pipe::kMte3},     {Pipe::kMte1, Pipe::kVector},    {Pipe::kMte2, Pipe::kCube},
+        {Pipe::kCube, Pipe::kMte2},     {Pipe::kVector, Pipe::kMte1},    {Pipe::kCube, Pipe::kFixpipe},
+        {Pipe::kFixpipe, Pipe::kCube},  {Pipe::kMte3, Pipe::kMte2},      {Pipe::kMte2, Pipe::kMte3},
+        {Pipe::kScalar, Pipe::kVector}, {Pipe::kVector, Pipe::kScalar},  {Pipe::kScalar, Pipe::kMte2},
+        {Pipe::kMte2, Pipe::kScalar},   {Pipe::kScalar, Pipe::kMte3},    {Pipe::kMte3, Pipe::kScalar},
+        {Pipe::kMte2, Pipe::kFixpipe},  {Pipe::kFixpipe, Pipe::kMte2},   {Pipe::kFixpipe, Pipe::kScalar},
+        {Pipe::kCube, Pipe::kScalar},   {Pipe::kFixpipe, Pipe::kMte3},   {Pipe::kMte1, Pipe::kFixpipe},
+        {Pipe::kFixpipe, Pipe::kMte1},  {Pipe::kFixpipe, Pipe::kFixpipe}};
     static_assert(sizeof(kPairs) / sizeof(kPairs[0]) == static_cast<int>(HardEvent::MAX), "one pair per event");
     return kPairs[static_cast<int>(event)];
 }

@@ -38,11 +38,11 @@ __attribute__((format(printf, 1, 2))) inline void printf(const char* format, ...
 }  // namespace AscendC
 
 #ifndef ASSERT
-#define ASSERT(condition)                                                                              \
-    do {                                                                                               \
-        if (!(condition)) {                                                                            \
-            ::ascend_attention::sim::AssertFailed(#condition, ::ascend_attention::sim::Site::Here());  \
-        }                                                                                              \
+#define ASSERT(condition)                                                                             \
+    do {                                                                                              \
+        if (!(condition)) {                                                                           \
+            ::ascend_attention::sim::AssertFailed(#condition, ::ascend_attention::sim::Site::Here()); \
+        }                                                                                             \
     } while (false)
 #endif
 #ifndef ASCENDC_ASSERT

@@ -22,8 +22,9 @@ std::uint32_t GlobalChecker::SiteId(const Call& call) {
 }
 
 bool GlobalChecker::FirstOfPair(std::uint32_t earlier, std::uint32_t later, int what) {
-    return reported_.insert((static_cast<std::uint64_t>(earlier) << 34) | (static_cast<std::uint64_t>(later) << 4) |
-                            static_cast<std::uint64_t>(what))
+    return reported_
+        .insert((static_cast<std::uint64_t>(earlier) << 34) | (static_cast<std::uint64_t>(later) << 4) |
+                static_cast<std::uint64_t>(what))
         .second;
 }
 
@@ -124,8 +125,8 @@ void CoreChecker::Conflict(const Instruction& now, Hazard hazard, const char* na
     std::string text = Describe(now.call) + " on " + core_.name() + ", pipe " + NameOf(now.call.pipe) +
                        (writes ? ", writes " : ", reads ") + name + " at " + place + " byte " + std::to_string(offset) +
                        ", which " + Describe(earlier.name, earlier.site) + " on " + earlier_core + ", pipe " +
-                       NameOf(earlier_pipe) + (hazard == Hazard::kWriteAfterRead ? ", reads" : ", writes") +
-                       " (" + NameOf(hazard) + "); ";
+                       NameOf(earlier_pipe) + (hazard == Hazard::kWriteAfterRead ? ", reads" : ", writes") + " (" +
+                       NameOf(hazard) + "); ";
     if (same_pipe) {
         text += std::string("PipeBarrier<PIPE_") + NameOf(now.call.pipe) + "> would order them [" + rule.source + "]";
     } else if (same_core) {
@@ -134,8 +135,7 @@ void CoreChecker::Conflict(const Instruction& now, Hazard hazard, const char* na
     } else {
         text += "no chain of cross-core flags orders them";
     }
-    const Severity severity =
-        rule.order == PipeOrder::kUndocumented ? Severity::kUndocumentedOrder : Severity::kError;
+    const Severity severity = rule.order == PipeOrder::kUndocumented ? Severity::kUndocumentedOrder : Severity::kError;
     core_.Report(severity, severity == Severity::kError ? "race" : "undocumented order", text,
                  std::to_string(earlier_site) + "|" + std::to_string(now.site) + "|" + std::to_string(what));
 }
@@ -178,8 +178,8 @@ void CoreChecker::ReadLocal(const Instruction& now, const Operand& operand, cons
             for (const LocalAccess& write : granule.writes) {
                 if ((write.mask & mask) != 0 && write.tick > known[static_cast<int>(write.pipe())] &&
                     !(write.pipe() == pipe && write.tick == now.tick)) {
-                    LocalConflict(now, Hazard::kReadAfterWrite, name, operand.space,
-                                  std::max(begin, index * kGranule), write);
+                    LocalConflict(now, Hazard::kReadAfterWrite, name, operand.space, std::max(begin, index * kGranule),
+                                  write);
                 }
             }
             LocalAccess* slot = &granule.reads[0];

@@ -95,7 +95,7 @@ void CoreChecker::WriteGranule(const Instruction& now, const char* name, BufferS
         link = &earlier.next;
     }
     const std::uint32_t fresh = shared_.pool.Take();
-    shared_.pool[fresh] = GlobalAccess{shadow.heads[granule],  mask, now.tick, now.site, shared_.sequence,
+    shared_.pool[fresh] = GlobalAccess{shadow.heads[granule],           mask, now.tick, now.site, shared_.sequence,
                                        static_cast<std::uint16_t>(own), true, atomic};
     shadow.heads[granule] = fresh;
     shadow.SetDefined(granule, mask, true);
@@ -185,9 +185,9 @@ void CoreChecker::ScalarLoad(const Instruction& now, const Operand& element, con
                     write.component != Component(Pipe::kScalar)) {
                     const CallSite& other = shared_.site(write.site);
                     core_.Report(Severity::kError, "data cache",
-                                 Describe(now.call) + " on " + core_.name() + " reads a stale line of its data cache: " +
-                                     Describe(other.name, other.site) + " on " +
-                                     shared_.cores[write.component / kPipeCount]->name() + " has written " +
+                                 Describe(now.call) + " on " + core_.name() +
+                                     " reads a stale line of its data cache: " + Describe(other.name, other.site) +
+                                     " on " + shared_.cores[write.component / kPipeCount]->name() + " has written " +
                                      Quoted(buffer) + " byte " + std::to_string(begin) +
                                      " since; DataCacheCleanAndInvalid is missing",
                                  std::to_string(now.site) + "|stale");
@@ -209,7 +209,8 @@ void CoreChecker::ScalarLoad(const Instruction& now, const Operand& element, con
     if (part < bytes) {
         Operand rest = element;
         rest.address += part;
-        ScalarLoad(now, rest, buffer, static_cast<std::uint8_t*>(value) + part, bytes - static_cast<std::uint32_t>(part));
+        ScalarLoad(now, rest, buffer, static_cast<std::uint8_t*>(value) + part,
+                   bytes - static_cast<std::uint32_t>(part));
     }
 }
 

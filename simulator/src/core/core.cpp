@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -23,9 +24,8 @@ struct SpaceSize {
     Space space;
     std::uint64_t bytes;
 };
-constexpr SpaceSize kCubeSpaces[] = {{Space::kL1, 512 * kKiB},  {Space::kL0A, 64 * kKiB},
-                                     {Space::kL0B, 64 * kKiB},  {Space::kL0C, 128 * kKiB},
-                                     {Space::kBias, 1 * kKiB},  {Space::kFixpipe, 7 * kKiB}};
+constexpr SpaceSize kCubeSpaces[] = {{Space::kL1, 512 * kKiB},  {Space::kL0A, 64 * kKiB}, {Space::kL0B, 64 * kKiB},
+                                     {Space::kL0C, 128 * kKiB}, {Space::kBias, 1 * kKiB}, {Space::kFixpipe, 7 * kKiB}};
 constexpr SpaceSize kVectorSpaces[] = {{Space::kUb, 192 * kKiB}};
 
 template <typename Visit>
@@ -136,18 +136,24 @@ Core::Core(Machine& machine, const CoreIdentity& identity, int index)
 
 Core::~Core() = default;
 
+bool Core::Unwinding() const { return ending || std::uncaught_exceptions() != 0; }
+
 void Core::CountInstruction(const Call& call) {
     ++instructions_[static_cast<int>(call.pipe)];
-    if (++instruction_total_ > instruction_limit_) {
+    ++instruction_total_;
+    if (instruction_total_ <= instruction_limit_ && !machine_.stopping() && (instruction_total_ & 0xFFFFU) != 0) {
+        return;
+    }
+    if (Unwinding()) {
+        return;
+    }
+    if (instruction_total_ > instruction_limit_) {
         InstructionLimit(call);
     }
     if (machine_.stopping()) {
         End();
     }
-    // A core that polls memory must let the others run.
-    if ((instruction_total_ & 0xFFFFU) == 0) {
-        YieldFiber();
-    }
+    YieldFiber();  // a core that polls memory must let the others run
 }
 
 void Core::InstructionLimit(const Call& call) {
@@ -184,6 +190,8 @@ const GlobalRegion* Core::FindGlobal(std::uint64_t address) {
 }
 
 Core& CurrentCore() { return *current_core; }
+
+bool HasCurrentCore() { return current_core != nullptr; }
 
 void SetCurrentCore(Core* core) { current_core = core; }
 

@@ -94,8 +94,11 @@ public:
     // What the core waits for, for the deadlock report. `name` is null while it runs.
     Call waits_for{nullptr, Pipe::kScalar, {"", 0}};
     int waits_for_flag = 0;
-    // Set while an exception unwinds the fiber: destructors of device objects must not issue instructions then.
+    // Set once the core has ended with an error and its fiber unwinds.
     bool ending = false;
+    // Destructors of device objects run while an exception (ours or the device code's own) unwinds the fiber: they must
+    // neither throw nor wait, so what they ask for is ignored.
+    bool Unwinding() const;
 
 private:
     [[noreturn]] void InstructionLimit(const Call& call);
@@ -116,6 +119,7 @@ private:
 
 // The core whose device code runs on this host thread. Only valid inside a launch or a Bench.
 ASCEND_SIM_API Core& CurrentCore();
+bool HasCurrentCore();
 void SetCurrentCore(Core* core);
 
 }  // namespace ascend_attention::sim

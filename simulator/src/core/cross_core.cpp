@@ -25,6 +25,9 @@ std::string FlagName(int flag) {
 }
 
 void Wait(Core& core, const Call& call, int flag) {
+    if (core.Unwinding()) {
+        return;  // a destructor of device code, while the stack unwinds
+    }
     core.CountInstruction(call);
     CrossCoreFlags& flags = core.machine().flags();
     core.waits_for = call;
@@ -40,6 +43,9 @@ void Wait(Core& core, const Call& call, int flag) {
 }
 
 void Set(Core& core, int mode, const Call& call, int flag) {
+    if (core.Unwinding()) {
+        return;
+    }
     core.CountInstruction(Call{call.name, Pipe::kScalar, call.site});
     core.machine().flags().Set(core, mode, call, flag);
 }
@@ -167,8 +173,7 @@ void CrossCoreFlags::ReportLeftovers() {
             if (left.given.load() > 0) {
                 core->Report(Severity::kError, "flag",
                              Describe("CrossCoreSetFlag", left.last_set) + " on " + core->name() + " set " +
-                                 FlagName(flag) +
-                                 ", but not every participant of its mode did before the kernel ended",
+                                 FlagName(flag) + ", but not every participant of its mode did before the kernel ended",
                              SiteKey(left.last_set) + "|given|" + std::to_string(flag));
             }
         }
@@ -220,10 +225,6 @@ void SyncAllCores(bool vector_only, Site site) {
     const Call set_fix{"SyncAll", Pipe::kFixpipe, site};
     Barrier(Pipe::kAll, site);
     if (vector_only) {
-        if (core.type() == CoreType::kCube) {
-            core.Fail("parameter",
-                      Describe(wait) + " on " + core.name() + ": SyncAll<true> is for vector cores only", SiteKey(site));
-        }
         Set(core, 0, set_mte3, kSyncVectors);
         Wait(core, wait, kSyncVectors);
         return;

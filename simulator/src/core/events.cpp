@@ -78,6 +78,9 @@ EventState& Event(Core& core, const Call& call, Pipe source, Pipe target, int id
 
 void SetEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
     Core& core = CurrentCore();
+    if (core.Unwinding()) {
+        return;  // a destructor of device code, while the stack unwinds
+    }
     const Call call{"SetFlag", Pipe::kScalar, site};
     EventState& event = Event(core, call, source, target, id, framework);
     if (event.set) {
@@ -96,6 +99,9 @@ void SetEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
 
 void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
     Core& core = CurrentCore();
+    if (core.Unwinding()) {
+        return;  // a destructor of device code, while the stack unwinds
+    }
     const Call call{"WaitFlag", Pipe::kScalar, site};
     EventState& event = Event(core, call, source, target, id, framework);
     if (!event.set) {
@@ -119,6 +125,9 @@ void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
 
 void Barrier(Pipe pipe, Site site) {
     Core& core = CurrentCore();
+    if (core.Unwinding()) {
+        return;
+    }
     const Call call{"PipeBarrier", Pipe::kScalar, site};
     core.CountInstruction(call);
     const std::uint8_t pipes = core.type() == CoreType::kCube ? kCubePipes : kVectorPipes;
@@ -169,13 +178,12 @@ void ReportLeftoverEvents(Core& core) {
             for (int id = 0; id < kEventIds; ++id) {
                 const EventState& event = core.sync().event(static_cast<Pipe>(source), static_cast<Pipe>(target), id);
                 if (event.set) {
-                    core.Report(Severity::kError, "flag",
-                                "SetFlag" + EventName(static_cast<Pipe>(source), static_cast<Pipe>(target), id) + " (" +
-                                    BaseName(event.site.file) + ":" + std::to_string(event.site.line) + ") on " +
-                                    core.name() +
-                                    " is never waited for: the event stays set and the next kernel sees it",
-                                SiteKey(event.site) + "|leftover|" + std::to_string(source) + "|" +
-                                    std::to_string(target));
+                    core.Report(
+                        Severity::kError, "flag",
+                        "SetFlag" + EventName(static_cast<Pipe>(source), static_cast<Pipe>(target), id) + " (" +
+                            BaseName(event.site.file) + ":" + std::to_string(event.site.line) + ") on " + core.name() +
+                            " is never waited for: the event stays set and the next kernel sees it",
+                        SiteKey(event.site) + "|leftover|" + std::to_string(source) + "|" + std::to_string(target));
                 }
             }
         }

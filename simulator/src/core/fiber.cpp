@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/fiber.h"
 
+#include <cxxabi.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,8 +47,8 @@ public:
             }
         }
         const std::size_t guard = Guard();
-        void* mapping =
-            mmap(nullptr, guard + kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* mapping = mmap(nullptr, guard + kStackBytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapping == MAP_FAILED) {
             throw std::bad_alloc();
         }
@@ -74,6 +75,15 @@ StackPool& Stacks() {
 
 thread_local Fiber* running = nullptr;
 
+// What the C++ runtime knows about exceptions of this host thread. The layout is fixed by the Itanium C++ ABI, which
+// both x86-64 and aarch64 follow.
+struct ExceptionGlobals {
+    void* caught;
+    unsigned int uncaught;
+};
+
+ExceptionGlobals& CurrentExceptions() { return *reinterpret_cast<ExceptionGlobals*>(abi::__cxa_get_globals()); }
+
 }  // namespace
 
 Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), stack_(Stacks().Take()) {}
@@ -93,6 +103,7 @@ void Fiber::Main(unsigned low, unsigned high) {
 
 void Fiber::Resume() {
     Fiber* outer = std::exchange(running, this);
+    const ExceptionGlobals exceptions = CurrentExceptions();
     if (!started_) {
         started_ = true;
         getcontext(&context_);
@@ -111,6 +122,9 @@ void Fiber::Resume() {
     __sanitizer_finish_switch_fiber(resumer_fake_stack_, nullptr, nullptr);
 #endif
     running = outer;
+    if (abandoned_) {
+        CurrentExceptions() = exceptions;  // its exception will never be handled
+    }
 }
 
 void Fiber::SwitchOut(bool last) {
@@ -123,6 +137,14 @@ void Fiber::SwitchOut(bool last) {
 #ifdef ASCEND_SIM_ASAN
     __sanitizer_finish_switch_fiber(fake_stack_, &resumer_bottom_, &resumer_size_);
 #endif
+}
+
+void AbandonFiber() {
+    if (running != nullptr) {
+        running->finished_ = true;
+        running->abandoned_ = true;
+        running->SwitchOut(true);
+    }
 }
 
 void YieldFiber() {

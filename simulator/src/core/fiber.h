@@ -24,6 +24,7 @@ public:
 
 private:
     friend void YieldFiber();
+    friend void AbandonFiber();
     static void Main(unsigned low, unsigned high);
     void SwitchOut(bool last);
 
@@ -33,6 +34,7 @@ private:
     ucontext_t resumer_{};
     bool started_ = false;
     bool finished_ = false;
+    bool abandoned_ = false;
     // AddressSanitizer's view of the two stacks.
     void* fake_stack_ = nullptr;
     void* resumer_fake_stack_ = nullptr;
@@ -42,5 +44,9 @@ private:
 
 // Gives the host thread back to whoever resumed the running fiber. Outside a fiber it does nothing.
 void YieldFiber();
+
+// Ends the running fiber without unwinding it and never returns; outside a fiber it returns. The last resort when an
+// exception reaches a function that may not throw, such as a destructor of device code that waits for a flag.
+void AbandonFiber();
 
 }  // namespace ascend_attention::sim

@@ -45,7 +45,7 @@ const char* NameOf(Pipe pipe) {
 }
 
 const char* NameOf(DType dtype) {
-    static const char* const kNames[] = {"float16", "bfloat16", "float32", "int4",   "int8",  "uint8", "int16",
+    static const char* const kNames[] = {"float16", "bfloat16", "float32", "int4",  "int8",   "uint8", "int16",
                                          "uint16",  "int32",    "uint32",  "int64", "uint64", "bytes"};
     return kNames[static_cast<int>(dtype)];
 }

@@ -14,7 +14,8 @@ constexpr const char* kVectorReads =
     "vector unit: repeats issue in order and read before they write, so a later instruction cannot overtake a read; "
     "public kernels rely on it";
 constexpr const char* kOverlap = "PipeBarrier page: copies of MTE2 or MTE3 with overlapping destinations";
-constexpr const char* kAccumulate = "Mmad page: dependent accumulation with (m/16)(n/16) < 10 needs PipeBarrier<PIPE_M>";
+constexpr const char* kAccumulate =
+    "Mmad page: dependent accumulation with (m/16)(n/16) < 10 needs PipeBarrier<PIPE_M>";
 constexpr const char* kFixpipe = "Fixpipe page: parameters copied to the Fixpipe buffer are followed by a barrier";
 constexpr const char* kOpen = "the documentation does not say";
 constexpr const char* kNone = "no instruction of this pipe reads what it writes";
@@ -28,10 +29,14 @@ constexpr HazardRule kRules[kPipeCount][3] = {
      {PipeOrder::kNeedsBarrier, kInOrder}},
     /* M    */
     {{PipeOrder::kNeedsBarrier, kAccumulate}, {PipeOrder::kOrdered, kInOrder}, {PipeOrder::kUndocumented, kOpen}},
-    /* MTE1 */ {{PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kOpen}},
-    /* MTE2 */ {{PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kNone}, {PipeOrder::kNeedsBarrier, kOverlap}},
-    /* MTE3 */ {{PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kNone}, {PipeOrder::kNeedsBarrier, kOverlap}},
-    /* FIX  */ {{PipeOrder::kNeedsBarrier, kFixpipe}, {PipeOrder::kUndocumented, kOpen}, {PipeOrder::kUndocumented, kOpen}},
+    /* MTE1 */
+    {{PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kOpen}},
+    /* MTE2 */
+    {{PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kNone}, {PipeOrder::kNeedsBarrier, kOverlap}},
+    /* MTE3 */
+    {{PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kNone}, {PipeOrder::kNeedsBarrier, kOverlap}},
+    /* FIX  */
+    {{PipeOrder::kNeedsBarrier, kFixpipe}, {PipeOrder::kUndocumented, kOpen}, {PipeOrder::kUndocumented, kOpen}},
 };
 
 }  // namespace

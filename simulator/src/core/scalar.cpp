@@ -33,13 +33,14 @@ void ScalarLoad(const Operand& element, void* value, std::uint32_t bytes, const 
     const Call call{name, Pipe::kScalar, site};
     if (element.space != Space::kGlobal) {
         Access access(core, call);
+        access.RequireSpace(element, "the element of a scalar access", Space::kUb);
         std::memcpy(value, access.Reads(element, "the element", Region{0, bytes}), bytes);
         return;
     }
     core.CountInstruction(call);
     const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
     core.global_bytes_read += bytes;
-    if (buffer.writable && (core.instruction_total() & 15U) == 0) {
+    if (buffer.writable && (core.instruction_total() & 15U) == 0 && !core.Unwinding()) {
         YieldFiber();  // it may be polling
     }
     if (core.checker() != nullptr && (buffer.writable || !buffer.initialised)) {
@@ -56,6 +57,7 @@ void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes,
     const Call call{name, Pipe::kScalar, site};
     if (element.space != Space::kGlobal) {
         Access access(core, call);
+        access.RequireSpace(element, "the element of a scalar access", Space::kUb);
         std::memcpy(access.Writes(element, "the element", Region{0, bytes}), value, bytes);
         return;
     }
@@ -81,10 +83,10 @@ void CleanDataCache(std::uint64_t address, bool entire, Site site) {
     Core& core = CurrentCore();
     const Call call{"DataCacheCleanAndInvalid", Pipe::kScalar, site};
     core.CountInstruction(call);
-    YieldFiber();
-    if (core.machine().stopping()) {
-        core.End();
+    if (core.Unwinding()) {
+        return;
     }
+    YieldFiber();  // it may be polling
     if (core.checker() == nullptr) {
         return;
     }
@@ -94,7 +96,8 @@ void CleanDataCache(std::uint64_t address, bool entire, Site site) {
     if (entire) {
         core.checker()->CleanAll(now);
     } else {
-        core.checker()->CleanLine(now, address, GlobalElement(core, call, Operand{Space::kGlobal, DType::kOther, address}, 1));
+        core.checker()->CleanLine(now, address,
+                                  GlobalElement(core, call, Operand{Space::kGlobal, DType::kOther, address}, 1));
     }
 }
 
@@ -130,7 +133,7 @@ void* CurrentPipeObject() { return CurrentCore().tpipe; }
 
 void SetCurrentPipeObject(void* pipe) { CurrentCore().tpipe = pipe; }
 
-bool CoreIsEnding() { return CurrentCore().ending; }
+bool CoreIsEnding() { return CurrentCore().Unwinding(); }
 
 void RequireUse(bool ok, const char* name, const char* problem, Site site) {
     if (!ok) {

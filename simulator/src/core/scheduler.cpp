@@ -2,8 +2,10 @@
 #include "core/scheduler.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +22,25 @@ struct Task {
     Core* core;
     std::unique_ptr<Fiber> fiber;
 };
+
+// A core that fails inside a function that may not throw ends up in std::terminate; its finding is in the log, so only
+// its fiber has to go, not the process.
+std::terminate_handler outer_terminate = nullptr;
+
+[[noreturn]] void Terminate() {
+    if (HasCurrentCore() && CurrentCore().ending) {
+        AbandonFiber();
+    }
+    if (outer_terminate != nullptr) {
+        outer_terminate();
+    }
+    std::abort();
+}
+
+void InstallTerminate() {
+    static std::once_flag once;
+    std::call_once(once, [] { outer_terminate = std::set_terminate(&Terminate); });
+}
 
 class Scheduler {
 public:
@@ -43,7 +64,8 @@ private:
         for (const std::unique_ptr<Core>& core : machine_.cores()) {
             if (static_cast<int>(core->identity().block % static_cast<std::uint32_t>(threads_)) == worker) {
                 Core* pointer = core.get();
-                tasks.push_back({pointer, std::make_unique<Fiber>([this, pointer] { RunProgram(*pointer, program_); })});
+                tasks.push_back(
+                    {pointer, std::make_unique<Fiber>([this, pointer] { RunProgram(*pointer, program_); })});
             }
         }
         while (true) {
@@ -109,8 +131,8 @@ private:
         }
         ++idle_;
         const auto quiescent = [&] { return idle_at_ == seen && idle_ + done_ == threads_; };
-        machine_.sleepers().wait(
-            lock, [&] { return machine_.progress() != seen || machine_.stopping() || quiescent(); });
+        machine_.sleepers().wait(lock,
+                                 [&] { return machine_.progress() != seen || machine_.stopping() || quiescent(); });
         if (machine_.progress() == seen && !machine_.stopping()) {
             ReportDeadlock();
             machine_.Stop();
@@ -158,12 +180,13 @@ void RunProgram(Core& core, const std::function<void(Core&)>& program) {
     } catch (...) {
         text = "an exception of unknown type";
     }
-    core.machine().log().Add(Finding{Severity::kError, "exception", "device code on " + core.name() + " threw: " + text},
-                             text);
+    core.machine().log().Add(
+        Finding{Severity::kError, "exception", "device code on " + core.name() + " threw: " + text}, text);
     core.machine().Stop();
 }
 
 void RunCores(Machine& machine, int threads, const std::function<void(Core&)>& program) {
+    InstallTerminate();
     Scheduler(machine, threads, program).Run();
     if (!machine.stopping()) {
         machine.flags().ReportLeftovers();

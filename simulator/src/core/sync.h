@@ -34,9 +34,8 @@ struct CoreSync {
     bool warned_flag_id = false;
 
     EventState& event(Pipe source, Pipe target, int id) {
-        return events[static_cast<std::size_t>((static_cast<int>(source) * kPipeCount + static_cast<int>(target)) *
-                                                   kEventIds +
-                                               id)];
+        return events[static_cast<std::size_t>(
+            (static_cast<int>(source) * kPipeCount + static_cast<int>(target)) * kEventIds + id)];
     }
     std::uint8_t& taken_ids(Pipe source, Pipe target) {
         return taken[static_cast<std::size_t>(static_cast<int>(source) * kPipeCount + static_cast<int>(target))];
@@ -64,9 +63,9 @@ public:
 private:
     struct Counter {
         std::atomic<int> count{0};
-        int last_mode = -1;       // of the core's own sets
+        int last_mode = -1;         // of the core's own sets
         std::atomic<int> given{0};  // own sets that still wait for other participants
-        Site last_set{"", 0};     // of a set that is still pending here
+        Site last_set{"", 0};       // of a set that is still pending here
         PendingClocks clocks;
         PendingClocks given_clocks;
     };

@@ -43,8 +43,7 @@ int AvailableCpus() {
 
 void Check(const LaunchSpec& spec) {
     const Soc& soc = FindSoc(spec.soc);
-    const std::uint32_t limit =
-        spec.kernel.kind == KernelKind::kVectorOnly ? 2 * soc.cube_cores : soc.cube_cores;
+    const std::uint32_t limit = spec.kernel.kind == KernelKind::kVectorOnly ? 2 * soc.cube_cores : soc.cube_cores;
     if (spec.blocks == 0 || spec.blocks > limit) {
         throw std::invalid_argument("kernel '" + spec.kernel.name + "': " + std::to_string(spec.blocks) +
                                     " blocks, allowed on " + spec.soc + ": 1.." + std::to_string(limit));
