@@ -28,8 +28,9 @@ SYNC_MUTANTS = {
             VECTOR, "AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE3>(CrossCoreFlag::kCubeWaitsForProbs);", ""
         ),
     ),
-    "scores share one ring slot": (Edit(CUBE, "(step.step % kRingSlots) * (kScoreSlotBytes", "(0) * (kScoreSlotBytes"),
-                                   Edit(VECTOR, "(step.step % kRingSlots) * (kScoreSlotBytes", "(0) * (kScoreSlotBytes")),
+    "scores share one ring slot": tuple(
+        Edit(file, "(step.step % kRingSlots) * (kScoreSlotBytes", "(0) * (kScoreSlotBytes") for file in (CUBE, VECTOR)
+    ),
     "P is stored before it is computed": without(
         VECTOR,
         "AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kStore + buffer);",
