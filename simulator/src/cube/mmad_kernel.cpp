@@ -15,6 +15,7 @@
 #include "numerics/half.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -49,7 +50,11 @@ namespace portable {
 struct Row {
     float lane[kStripColumns];
 };
+#if defined(__aarch64__)
+constexpr int kTileRows = 4;  // 16 accumulators of 4 lanes, 4 of B, 1 of A: 21 of 32 registers
+#else
 constexpr int kTileRows = 2;
+#endif
 
 inline Row Load(const float* source) {
     Row row;
@@ -96,8 +101,12 @@ inline Row WidenHalfRow(const std::uint16_t* source) {
 
 #if defined(__x86_64__)
 
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c")
+#endif
 namespace avx2 {
 
 struct Row {
@@ -129,10 +138,14 @@ inline Row WidenHalfRow(const std::uint16_t* source) {
 #include "cube/mmad_tiles.inc"
 
 }  // namespace avx2
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma,f16c"))), apply_to = function)
+#else
 #pragma GCC pop_options
-
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx2,fma,f16c")
+#endif
 namespace avx512 {
 
 struct Row {
@@ -156,7 +169,11 @@ inline Row WidenHalfRow(const std::uint16_t* source) {
 #include "cube/mmad_tiles.inc"
 
 }  // namespace avx512
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 #endif
 
@@ -167,13 +184,24 @@ struct Version {
     Kernel kernel;
 };
 
+#if defined(__x86_64__)
+// clang's __builtin_cpu_supports does not know the name.
+bool HasF16c() {
+    constexpr unsigned kF16cBit = 1U << 29;
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kF16cBit) != 0;
+}
+#endif
+
 const std::vector<Version>& Versions() {
     static const std::vector<Version> versions = [] {
         std::vector<Version> found;
 #if defined(__x86_64__)
         __builtin_cpu_init();
-        const bool has_avx2 =
-            __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+        const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
         if (has_avx2 && __builtin_cpu_supports("avx512f")) {
             found.push_back({"avx512f", avx512::Multiply});
         }
