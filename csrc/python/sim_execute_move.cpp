@@ -362,6 +362,20 @@ void SetFixpipePreQuantFlag(const Operands&, const py::dict& given, const sim::S
     sim::SetFixpipeQuantScalar(config, site);
 }
 
+void SetLoadDataBoundary(const Operands&, const py::dict& given, const sim::Site& site) {
+    Params params(given);
+    const std::uint32_t boundary = params.U32("boundaryValue");
+    params.Done();
+    sim::SetLoadBoundary(boundary, site);
+}
+
+void SetLoadDataRepeat(const Operands&, const py::dict& given, const sim::Site& site) {
+    Params params(given);
+    const std::uint32_t repeat_times = params.U32("repeatTime", 1);
+    params.Done();
+    sim::SetLoadRepeat(repeat_times, site);
+}
+
 }  // namespace
 
 void RegisterMoveExecutors() {
@@ -384,6 +398,8 @@ void RegisterMoveExecutors() {
     RegisterExecutor("MmadVersions", MmadVersions);
     RegisterExecutor("Fixpipe", Fixpipe);
     RegisterExecutor("MmadFixpipe", MmadFixpipe);
+    RegisterExecutor("SetLoadDataBoundary", SetLoadDataBoundary);
+    RegisterExecutor("SetLoadDataRepeat", SetLoadDataRepeat);
     RegisterExecutor("SetFixpipeNz2ndFlag", SetFixpipeNz2ndFlag);
     RegisterExecutor("SetFixpipePreQuantFlag", SetFixpipePreQuantFlag);
 }

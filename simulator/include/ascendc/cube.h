@@ -253,6 +253,14 @@ __aicore__ inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padL
     sim::SetFeatureMatrix(fmatrixMode == FmatrixMode::FMATRIX_RIGHT, l1H, l1W, padList, site);
 }
 
+__aicore__ inline void SetLoadDataBoundary(uint32_t boundaryValue, sim::Site site = sim::Site::Here()) {
+    sim::SetLoadBoundary(boundaryValue, site);
+}
+
+__aicore__ inline void SetLoadDataRepeat(const LoadDataRepeatParam& repeatParams, sim::Site site = sim::Site::Here()) {
+    sim::SetLoadRepeat(repeatParams.repeatTime, site);
+}
+
 template <typename T>
 __aicore__ inline void SetLoadDataPaddingValue(const T padValue, sim::Site site = sim::Site::Here()) {
     sim::SetLoadPaddingValue(ElementPattern(padValue), site);

@@ -103,6 +103,18 @@ enum class FmatrixMode : uint8_t {
     FMATRIX_RIGHT = 1,
 };
 
+struct LoadDataRepeatParam {
+    __aicore__ LoadDataRepeatParam() {}
+    __aicore__ LoadDataRepeatParam(const uint16_t repeatStrideIn, const uint8_t repeatTimeIn,
+                                   const uint8_t repeatModeIn)
+        : repeatStride(repeatStrideIn), repeatTime(repeatTimeIn), repeatMode(repeatModeIn) {}
+
+    uint16_t repeatStride = 0;
+    uint8_t repeatTime = 1;
+    uint8_t repeatMode = 0;
+    uint8_t reserved = 0;
+};
+
 template <typename T>
 struct LoadData3DParamsV2 {
     __aicore__ LoadData3DParamsV2() {}

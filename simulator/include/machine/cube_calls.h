@@ -127,6 +127,9 @@ ASCEND_SIM_API void Execute(const FixpipeCall& call);
 ASCEND_SIM_API void SetFeatureMatrix(bool right, std::uint32_t height, std::uint32_t width, const std::uint8_t pad[4],
                                      const Site& site);
 ASCEND_SIM_API void SetLoadPaddingValue(std::uint64_t bits, const Site& site);
+// The simulator has the register values that change nothing (no boundary, one repeat) and refuses others.
+ASCEND_SIM_API void SetLoadBoundary(std::uint32_t boundary, const Site& site);
+ASCEND_SIM_API void SetLoadRepeat(std::uint32_t repeat_times, const Site& site);
 ASCEND_SIM_API void SetFixpipeNzToNd(std::uint32_t nd_count, std::uint32_t source_nd_stride,
                                      std::uint32_t target_nd_stride, const Site& site);
 ASCEND_SIM_API void SetFixpipeQuantScalar(std::uint64_t scale, const Site& site);

@@ -299,6 +299,18 @@ void SetFeatureMatrix(bool right, std::uint32_t height, std::uint32_t width, con
         FeatureMatrixState{true, height, width, {pad[0], pad[1], pad[2], pad[3]}};
 }
 
+void SetLoadBoundary(std::uint32_t boundary, const Site& site) {
+    const Call call{"SetLoadDataBoundary", Pipe::kScalar, site};
+    Access access(CurrentCore(), call);
+    access.Require(boundary == 0, "boundaryValue", boundary, "0 (addresses that wrap around in L1 are not modelled)");
+}
+
+void SetLoadRepeat(std::uint32_t repeat_times, const Site& site) {
+    const Call call{"SetLoadDataRepeat", Pipe::kScalar, site};
+    Access access(CurrentCore(), call);
+    access.Require(repeat_times == 1, "repeatTime", repeat_times, "1 (repeated windows are not modelled)");
+}
+
 void SetLoadPaddingValue(std::uint64_t bits, const Site& site) {
     Core& core = CurrentCore();
     const Call call{"SetLoadDataPaddingValue", Pipe::kScalar, site};

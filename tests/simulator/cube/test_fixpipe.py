@@ -21,11 +21,11 @@ QUANT = {
 
 
 def scale_bits(value: float) -> int:
-    return struct.unpack("<I", struct.pack("<f", value))[0]
+    return int(struct.unpack("<I", struct.pack("<f", value))[0])
 
 
 def hardware_scale(bits: int) -> np.float32:
-    return np.frombuffer(struct.pack("<I", bits & 0xFFFFE000), np.float32)[0]
+    return np.float32(struct.unpack("<f", struct.pack("<I", bits & 0xFFFFE000))[0])
 
 
 def convert(value: Any, params: dict[str, Any], target: np.dtype[Any], scale: np.float32) -> Any:
@@ -39,14 +39,14 @@ def convert(value: Any, params: dict[str, Any], target: np.dtype[Any], scale: np
 
 
 def source_offset(nd: int, row: int, column: int, params: dict[str, Any]) -> int:
-    return nd * params["srcNdStride"] * 1024 + column // 16 * params["srcStride"] * 64 + row * 64 + column % 16 * 4
+    return int(nd * params["srcNdStride"] * 1024 + column // 16 * params["srcStride"] * 64 + row * 64 + column % 16 * 4)
 
 
 def target_offset(nd: int, row: int, column: int, params: dict[str, Any], size: int) -> int:
     if params["config"] == "ROW_MAJOR":
-        return (nd * params["dstNdStride"] + row * params["dstStride"] + column) * size
+        return int(nd * params["dstNdStride"] + row * params["dstStride"] + column) * size
     width = 8 if params.get("isChannelSplit", False) else 16
-    return column // width * params["dstStride"] * 32 + row * width * size + column % width * size
+    return column // width * int(params["dstStride"]) * 32 + row * width * size + column % width * size
 
 
 def move(params: dict[str, Any], scales: list[int]) -> Any:

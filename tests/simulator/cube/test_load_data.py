@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.single_instruction import Memory, check, given, item_size, move_bytes, random_memory, refused
+from helpers.single_instruction import Memory, check, execute, given, item_size, move_bytes, random_memory, refused
 
 FRACTAL = 512
 TYPES = ["int8", "uint8", "int16", "uint16", "float16", "bfloat16", "int32", "uint32", "float32"]
@@ -363,3 +363,10 @@ def test_limits_of_the_window_load(change: dict[str, Any], mentions: str) -> Non
 def test_type_of_the_window_load() -> None:
     bytes_to_right = [given("l0b", "int8", np.zeros(512, np.uint8)), given("l1", "int8", np.zeros(512, np.uint8))]
     refused("LoadData3D", bytes_to_right, PLAIN_3D | {"channelSize": 32}, "cube", "dtype")
+
+
+def test_registers_that_are_not_modelled_accept_only_their_defaults() -> None:
+    execute("SetLoadDataBoundary", [], {"boundaryValue": 0}, "cube")
+    execute("SetLoadDataRepeat", [], {"repeatTime": 1}, "cube")
+    refused("SetLoadDataBoundary", [], {"boundaryValue": 1024}, "cube", "boundaryValue is 1024")
+    refused("SetLoadDataRepeat", [], {"repeatTime": 2}, "cube", "repeatTime is 2")

@@ -91,7 +91,7 @@ class Problem:
     def product(self, start: np.ndarray) -> np.ndarray:
         if self.dtype == "int8":
             total = start.astype(np.int64) + self.a.astype(np.int64) @ self.b.astype(np.int64)
-            return np.clip(total, -(2**31), 2**31 - 1).astype(np.int32)
+            return np.asarray(np.clip(total, -(2**31), 2**31 - 1), np.int32)
         result = start.astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
             for step in range(self.k):
@@ -100,11 +100,11 @@ class Problem:
                 else:  # float64 holds product and sum exactly enough: one rounding
                     product = np.outer(self.a[:, step].astype(np.float64), self.b[step].astype(np.float64))
                     result = (result.astype(np.float64) + product).astype(np.float32)
-        return result
+        return np.asarray(result)
 
 
 def random_size(rng: np.random.Generator) -> tuple[int, int, int]:
-    m, n, k = (int(rng.choice([1, 15, 16, 17, rng.integers(2, 50)])) for _ in range(3))
+    m, n, k = (int(rng.choice(np.array([1, 15, 16, 17, rng.integers(2, 50)]))) for _ in range(3))
     return max(m, 2), n, k
 
 

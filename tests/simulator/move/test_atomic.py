@@ -21,9 +21,9 @@ def values(rng: np.random.Generator, dtype: str, count: int) -> np.ndarray:
 
 def combined(name: str, old: np.ndarray, new: np.ndarray) -> np.ndarray:
     if name == "SetAtomicMax":
-        return np.maximum(old, new)
+        return np.asarray(np.maximum(old, new))
     if name == "SetAtomicMin":
-        return np.minimum(old, new)
+        return np.asarray(np.minimum(old, new))
     if old.dtype.kind == "i":
         limits = np.iinfo(old.dtype)
         return np.clip(old.astype(np.int64) + new.astype(np.int64), limits.min, limits.max).astype(old.dtype)
