@@ -24,7 +24,7 @@ def scale_bits(value: float) -> int:
     return int(struct.unpack("<I", struct.pack("<f", value))[0])
 
 
-def hardware_scale(bits: int) -> np.float32:
+def hardware_scale(bits: int) -> Any:
     return np.float32(struct.unpack("<f", struct.pack("<I", bits & 0xFFFFE000))[0])
 
 
