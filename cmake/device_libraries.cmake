@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Device code for the simulator. As with the device toolchain, every kernel source is compiled once per core type, and
 # the core type is a compile-time constant there.
+include_guard()
+get_filename_component(DEVICE_ROOT ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 set(DEVICE_DEFINITIONS_cube __DAV_C220_CUBE__ __DAV_CUBE__)
 set(DEVICE_DEFINITIONS_vector __DAV_C220_VEC__ __DAV_VEC__)
 
@@ -10,16 +12,9 @@ function(add_device_libraries name)
   foreach(core_type cube vector)
     set(library ${name}_${core_type})
     add_library(${library} SHARED ${ARGN})
-    set_target_properties(${library} PROPERTIES LINKER_LANGUAGE CXX)
     target_compile_definitions(${library} PRIVATE __CCE_AICORE__=220 __DAV_C220__ ${DEVICE_DEFINITIONS_${core_type}})
-    target_include_directories(${library} PRIVATE ${ROOT}/simulator/include ${ROOT}/op_kernel)
+    target_include_directories(${library} PRIVATE ${DEVICE_ROOT}/simulator/include ${DEVICE_ROOT}/op_kernel)
     target_link_libraries(${library} PRIVATE ascend_attention)
     target_link_options(${library} PRIVATE ${NO_UNDEFINED})
   endforeach()
 endfunction()
-
-file(GLOB variant_sources CONFIGURE_DEPENDS ${ROOT}/op_kernel/variants/*.cpp)
-if(variant_sources)
-add_device_libraries(ascend_attention_kernels ${variant_sources})
-install(TARGETS ascend_attention_kernels_cube ascend_attention_kernels_vector LIBRARY DESTINATION .)
-endif()
