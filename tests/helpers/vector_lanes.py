@@ -43,11 +43,8 @@ def values(rng: np.random.Generator, dtype: str, count: int) -> np.ndarray:
     if rng.random() < 0.5:
         return (rng.standard_normal(count) * 10.0 ** rng.integers(-2, 3)).astype(kind)
     info = ml_dtypes.finfo(kind)
-    special = np.array(
-        [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, float(info.max), -float(info.max), float(info.tiny)]
-        + [float(info.smallest_subnormal), -float(info.smallest_subnormal), float(info.tiny) / 2],
-        np.float64,
-    ).astype(kind)
+    extremes = [float(info.max), float(info.tiny), float(info.smallest_subnormal), float(info.tiny) / 2]
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, *extremes, *(-x for x in extremes)]).astype(kind)
     return np.where(rng.random(count) < 0.3, rng.choice(special, count), raw)
 
 
@@ -115,7 +112,8 @@ def offsets(form: Form, dtype: str, block: int, repeat: int) -> np.ndarray:
     """Byte offset of every active lane: repeats and blocks advance in units of 32 bytes."""
     size = DTYPES[dtype].itemsize
     per_block = 32 // size
-    return form.repeat * repeat * 32 + form.lane // per_block * block * 32 + form.lane % per_block * size
+    at: np.ndarray = form.repeat * repeat * 32 + form.lane // per_block * block * 32 + form.lane % per_block * size
+    return at
 
 
 def draw_strides(rng: np.random.Generator, packed: int, source: bool) -> tuple[int, int]:
@@ -163,7 +161,8 @@ def same_floats(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Equal bits, or both NaN: the payload of a NaN is not promised."""
     raw = {2: np.uint16, 4: np.uint32}[actual.dtype.itemsize]
     a, e = actual.astype(np.float32), expected.astype(np.float32)
-    return (actual.view(raw) == expected.view(raw)) | (np.isnan(a) & np.isnan(e))
+    same: np.ndarray = (actual.view(raw) == expected.view(raw)) | (np.isnan(a) & np.isnan(e))
+    return same
 
 
 def compare_typed(what: str, actual: np.ndarray, expected: np.ndarray, dtype: str, ulp: float = 0.0) -> None:

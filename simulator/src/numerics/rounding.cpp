@@ -185,7 +185,11 @@ void FloatToHalf(std::uint16_t* to, const float* from, std::size_t count, Roundi
 }
 
 void FloatToBfloat(std::uint16_t* to, const float* from, std::size_t count, Rounding mode) {
-    NarrowBfloatLoop(to, from, count, mode);
+    if (mode == Rounding::kNone || mode == Rounding::kRint) {
+        FloatToBfloat(to, from, count);
+    } else {
+        NarrowBfloatLoop(to, from, count, mode);
+    }
 }
 
 void RoundToIntegral(float* to, const float* from, std::size_t count, Rounding mode) {

@@ -72,10 +72,6 @@ void StoreHalf(std::byte* to, float* from, std::size_t first, std::size_t count,
     FloatToHalf(As<std::uint16_t>(to) + first, from, count, mode);
 }
 
-void StoreBfloat(std::byte* to, float* from, std::size_t first, std::size_t count, Rounding mode) {
-    FloatToBfloat(As<std::uint16_t>(to) + first, from, count, mode);
-}
-
 // Without a mode the source is exact in float.
 void StoreFloat(std::byte* to, float* from, std::size_t first, std::size_t count, Rounding mode) {
     if (mode == Rounding::kNone) {
@@ -115,6 +111,15 @@ void ThroughFloat(std::byte* dst, const std::byte* const* sources, std::uint64_t
         Read(values, sources[0], i, n);
         Write(dst, values, i, n, mode);
     }
+}
+
+// The everyday narrowing. Writes trail reads, so these too may run in place.
+void FloatToHalfKernel(std::byte* dst, const std::byte* const* sources, std::uint64_t scalar, std::size_t count) {
+    FloatToHalf(As<std::uint16_t>(dst), As<float>(sources[0]), count, Unpack(scalar).mode);
+}
+
+void FloatToBfloatKernel(std::byte* dst, const std::byte* const* sources, std::uint64_t scalar, std::size_t count) {
+    FloatToBfloat(As<std::uint16_t>(dst), As<float>(sources[0]), count, Unpack(scalar).mode);
 }
 
 void HalfToFloatKernel(std::byte* dst, const std::byte* const* sources, std::uint64_t, std::size_t count) {
@@ -185,8 +190,8 @@ const CastRule kRules[] = {
     {DType::kInt32, DType::kFloat32, kDirected | kNoneBit, Int32ToFloatKernel},
     {DType::kInt32, DType::kInt64, kNoneBit, WidenInt32},
     {DType::kFloat32, DType::kInt16, kDirected, ThroughFloat<LoadFloat, kStoreInt16>},
-    {DType::kFloat32, DType::kFloat16, kAnyMode, ThroughFloat<LoadFloat, StoreHalf>},
-    {DType::kFloat32, DType::kBfloat16, kDirected, ThroughFloat<LoadFloat, StoreBfloat>},
+    {DType::kFloat32, DType::kFloat16, kAnyMode, FloatToHalfKernel},
+    {DType::kFloat32, DType::kBfloat16, kDirected, FloatToBfloatKernel},
     {DType::kFloat32, DType::kInt32, kDirected, ThroughFloat<LoadFloat, kStoreInt32>},
     {DType::kFloat32, DType::kFloat32, kDirected, ThroughFloat<LoadFloat, StoreFloat>},
     {DType::kFloat32, DType::kInt64, kDirected, ThroughFloat<LoadFloat, kStoreInt64>},

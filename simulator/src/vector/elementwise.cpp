@@ -59,6 +59,65 @@ void RunGathered(const Lanes& lanes, const Stream& dst_stream, std::byte* out, c
     }
 }
 
+// The lanes of one repeat when they are a single run that every operand holds in one piece: then the kernel can run on
+// memory, repeat by repeat.
+struct Run {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+};
+
+bool InOnePiece(const Stream& stream, const Run& run) {
+    const std::uint32_t per_block = stream.LanesPerBlock();
+    return stream.block_step == kBlockBytes || run.first / per_block == (run.first + run.count - 1) / per_block;
+}
+
+bool SingleRun(const Lanes& lanes, const Stream& dst, const Stream* sources, int source_count, Run& run) {
+    run = {0, lanes.per_repeat};
+    if (lanes.body == 0) {
+        run.count = lanes.tail;
+    } else if (!lanes.full) {
+        while (!lanes.Active(run.first)) {
+            ++run.first;
+        }
+        run.count = 0;
+        for (std::uint32_t lane = run.first; lane < lanes.per_repeat; ++lane) {
+            run.count += lanes.Active(lane) ? 1 : 0;
+        }
+        if (!lanes.Active(run.first + run.count - 1)) {
+            return false;
+        }
+        for (std::uint32_t lane = run.first; lane < run.first + run.count; ++lane) {
+            if (!lanes.Active(lane)) {
+                return false;
+            }
+        }
+    }
+    bool whole = InOnePiece(dst, run);
+    for (int i = 0; i < source_count; ++i) {
+        whole = whole && InOnePiece(sources[i], run);
+    }
+    return whole;
+}
+
+void RunByRepeat(const Lanes& lanes, const Stream& dst, std::byte* out, const Stream* sources,
+                 const std::byte* const* memory, int source_count, LaneKernel kernel, std::uint64_t scalar,
+                 const Run& run) {
+    std::uint64_t to = dst.OffsetOf(0, run.first);
+    std::uint64_t from[kMaxSources] = {};
+    for (int i = 0; i < source_count; ++i) {
+        from[i] = sources[i].OffsetOf(0, run.first);
+    }
+    for (std::uint64_t repeat = 0; repeat < lanes.repeats(); ++repeat) {
+        const std::byte* pointers[kMaxSources] = {};
+        for (int i = 0; i < source_count; ++i) {
+            pointers[i] = memory[i] + from[i];
+            from[i] += sources[i].repeat_step;
+        }
+        kernel(out + to, pointers, scalar, repeat < lanes.body ? run.count : lanes.tail);
+        to += dst.repeat_step;
+    }
+}
+
 }  // namespace
 
 void ComputeLanes(const Lanes& lanes, const Stream& dst, std::byte* out, const Stream* sources,
@@ -70,6 +129,11 @@ void ComputeLanes(const Lanes& lanes, const Stream& dst, std::byte* out, const S
     }
     if (contiguous) {
         kernel(out, memory, scalar, lanes.body * lanes.per_repeat + lanes.tail);
+        return;
+    }
+    Run run;
+    if (SingleRun(lanes, dst, sources, source_count, run)) {
+        RunByRepeat(lanes, dst, out, sources, memory, source_count, kernel, scalar, run);
     } else if (source_count == 1) {
         RunGathered<1>(lanes, dst, out, sources, memory, kernel, scalar, sequential);
     } else if (source_count == 2) {

@@ -70,6 +70,9 @@ bool CheckOverlap(Access& access, const Stream& dst, const Stream& src, const La
     if (same && allowed != Overlap::kNone && (lanes.repeats() == 1 || dst.repeat_step >= RepeatSpan(dst, lanes))) {
         return false;
     }
+    if (same && allowed == Overlap::kAccumulate && dst.repeat_step == 0 && dst.block_step >= kBlockBytes) {
+        return true;  // the usual accumulation: the same lanes in every repeat
+    }
     const bool narrowing =
         allowed == Overlap::kNarrowing && dst.operand.address == src.operand.address && dst.bits < src.bits;
     // The rare case in full: repeat by repeat, which bytes are written and which read.

@@ -4,6 +4,7 @@
 // Sums are binary trees over neighbouring elements, each addition rounded to the element type, as documented. Inactive
 // lanes take no part: the tree sees an identity (-0 for sums, so that a lone -0 stays -0). The maximum or minimum of
 // values with a NaN among them is NaN (the index is the first NaN's); of equal values the lowest index is reported.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -29,6 +30,28 @@ namespace {
 ASCEND_SIM_PAIR_LOOP(PairSum, x + y)
 ASCEND_SIM_PAIR_LOOP(PairMax, x != x ? x : (x >= y ? x : y))
 ASCEND_SIM_PAIR_LOOP(PairMin, x != x ? x : (x <= y ? x : y))
+
+// Eight floats as one value: a register, two, or four, as the target has them.
+using Eight = float __attribute__((vector_size(32)));
+
+// The largest (smallest) of every eighth element of a row: rows of a repeat become eight values each. A vector wide, so
+// that extremes need three folds of neighbours instead of six or seven.
+#define ASCEND_SIM_COLUMN_LOOP(Name, Comparison)                                               \
+    ASCEND_SIM_CLONES void Name(float* d, const float* a, std::size_t rows, std::size_t row) { \
+        for (std::size_t r = 0; r < rows; ++r) {                                               \
+            Eight x;                                                                           \
+            std::memcpy(&x, a + r * row, sizeof(x));                                           \
+            for (std::size_t k = 8; k < row; k += 8) {                                         \
+                Eight y;                                                                       \
+                std::memcpy(&y, a + r * row + k, sizeof(y));                                   \
+                x = ((x != x) | (x Comparison y)) ? x : y;                                     \
+            }                                                                                  \
+            std::memcpy(d + r * 8, &x, sizeof(x));                                             \
+        }                                                                                      \
+    }
+
+ASCEND_SIM_COLUMN_LOOP(ColumnMax, >=)
+ASCEND_SIM_COLUMN_LOOP(ColumnMin, <=)
 
 void FoldOnce(float* d, const float* a, std::size_t pairs, ReduceOp op) {
     if (op == ReduceOp::kSum) {
@@ -130,16 +153,18 @@ float ReduceIdentity(ReduceOp op) { return op == ReduceOp::kSum ? -0.0F : op == 
 ReduceSource::ReduceSource(const Stream& stream, const Lanes& lanes, const std::byte* memory, ReduceOp op)
     : stream_(stream), lanes_(lanes), mover_(stream, lanes), memory_(memory), identity_(ReduceIdentity(op)) {}
 
-void ReduceSource::Read(float* values, std::uint64_t repeat, std::uint64_t count) const {
+const float* ReduceSource::Read(float* values, std::uint64_t repeat, std::uint64_t count) const {
     const std::size_t elements = count * lanes_.per_repeat;
-    const bool is_tail = repeat >= lanes_.body;
+    const bool whole = repeat < lanes_.body && lanes_.full;
     const std::byte* dense = nullptr;
     alignas(64) std::byte scratch[kReduceGroup * kRepeatBytes];
-    if (!is_tail && lanes_.full && stream_.block_step == kBlockBytes &&
-        (stream_.repeat_step == kRepeatBytes || count == 1)) {
+    if (whole && stream_.block_step == kBlockBytes && (stream_.repeat_step == kRepeatBytes || count == 1)) {
         dense = memory_ + repeat * stream_.repeat_step;
+        if (stream_.bits == 32) {
+            return As<float>(dense);
+        }
     } else {
-        if (is_tail || !lanes_.full) {
+        if (!whole) {
             std::memset(scratch, 0, sizeof(scratch));
         }
         mover_.Gather(scratch, memory_, repeat, count);
@@ -150,12 +175,13 @@ void ReduceSource::Read(float* values, std::uint64_t repeat, std::uint64_t count
     } else {
         HalfToFloat(values, As<std::uint16_t>(dense), elements);
     }
-    if (is_tail || !lanes_.full) {
+    if (!whole) {
         for (std::size_t i = 0; i < elements; ++i) {
             const auto lane = static_cast<std::uint32_t>(i % lanes_.per_repeat);
             values[i] = lanes_.Active(repeat, lane) ? values[i] : identity_;
         }
     }
+    return values;
 }
 
 // The index of the first active lane that holds `value` (or a NaN, if that is the value).
@@ -177,21 +203,89 @@ void StoreValue(std::byte* to, float value, std::uint32_t bits) {
     }
 }
 
-void FoldTree(float* values, float* other, std::size_t count, std::size_t span, ReduceOp op, bool half) {
-    float* from = values;
-    float* to = other;
+const float* FoldTree(const float* values, FoldBuffers& buffers, std::size_t count, std::size_t span, ReduceOp op,
+                      bool half) {
+    const bool columns = op != ReduceOp::kSum && span > 16;
+    const std::size_t row = span;
+    const float* from = values;
+    float* to = buffers.first;
+    float* spare = buffers.second;
+    if (columns) {
+        (op == ReduceOp::kMax ? ColumnMax : ColumnMin)(to, from, count / span, span);
+        count = count / span * 8;
+        span = 8;
+        from = to;
+        std::swap(to, spare);
+    }
     for (; span > 1; span /= 2) {
         count /= 2;
         FoldOnce(to, from, count, op);
         if (half && op == ReduceOp::kSum) {
             RoundThroughHalf(to, count);
         }
-        std::swap(from, to);
+        from = to;
+        std::swap(to, spare);
     }
-    if (from != values) {
-        std::memcpy(values, from, count * sizeof(float));
+    if (columns) {
+        // Columns lose the order of lanes, which only shows in the sign of a zero: the first zero's counts.
+        for (std::size_t r = 0; r < count; ++r) {
+            const float* first = values + r * row;
+            to[r] = from[r] == 0.0F ? *std::find(first, first + row, 0.0F) : from[r];
+        }
+        from = to;
     }
+    return from;
 }
+
+namespace {
+
+// Puts the results of a group of repeats where they belong.
+struct ResultWriter {
+    const Lanes& lanes;
+    const ResultLayout& layout;
+    std::byte* out;
+    std::uint64_t repeat_step;
+    std::uint32_t bits;
+    std::uint8_t order;
+    bool indexed;
+
+    void Write(const float* values, const float* folded, std::uint64_t repeat, std::uint64_t count,
+               const Active& active) const {
+        if (!indexed && active.count == layout.per_repeat) {
+            WriteAll(folded, repeat, count);
+            return;
+        }
+        for (std::uint64_t i = 0; i < count; ++i) {
+            std::byte* to = out + (repeat + i) * repeat_step;
+            for (std::uint64_t k = 0; k < layout.per_repeat; ++k) {
+                const float value = folded[i * layout.per_repeat + k];
+                if (active.result[k] && indexed) {
+                    const float* row = values + i * lanes.per_repeat;
+                    StoreWithIndex(to, value, FirstIndex(row, value, lanes, repeat + i), order, bits);
+                } else if (active.result[k]) {
+                    StoreValue(to + k * layout.bytes, value, bits);
+                }
+            }
+        }
+    }
+
+    // Every result exists: whole runs at a time.
+    void WriteAll(const float* folded, std::uint64_t repeat, std::uint64_t count) const {
+        const bool packed = repeat_step == layout.per_repeat * layout.bytes;
+        const std::uint64_t runs = packed ? 1 : count;
+        const std::uint64_t length = packed ? count * layout.per_repeat : layout.per_repeat;
+        for (std::uint64_t i = 0; i < runs; ++i) {
+            std::byte* to = out + (repeat + i) * repeat_step;
+            if (bits == 32) {
+                std::memcpy(to, folded + i * length, length * sizeof(float));
+            } else {
+                FloatToHalf(As<std::uint16_t>(to), folded + i * length, length);
+            }
+        }
+    }
+};
+
+}  // namespace
 
 void VectorReduce(const VectorCall& call, ReduceOp op, ReduceScope scope, std::uint8_t order) {
     Access access(CurrentCore(), call.head);
@@ -218,33 +312,22 @@ void VectorReduce(const VectorCall& call, ReduceOp op, ReduceScope scope, std::u
     std::byte* out = access.core().memory(Space::kUb) + call.dst.address;
 
     const ReduceSource reader(src, lanes, memory, op);
+    const ResultWriter writer{lanes,
+                              layout,
+                              out,
+                              repeat_step,
+                              src.bits,
+                              order,
+                              scope == ReduceScope::kRepeat && op != ReduceOp::kSum && order != kOnlyValue};
     const std::size_t span = lanes.per_repeat / layout.per_repeat;
-    const bool indexed = scope == ReduceScope::kRepeat && op != ReduceOp::kSum && order != kOnlyValue;
-    float values[kReduceGroup * kMaxLanes];
-    float folded[kReduceGroup * kMaxLanes];
-    float spare[kReduceGroup * kMaxLanes / 2];
+    float buffer[kReduceGroup * kMaxLanes];
+    FoldBuffers folds;
     for (std::uint64_t repeat = 0; repeat < lanes.repeats();) {
         const bool is_tail = repeat >= lanes.body;
         const std::uint64_t count = is_tail ? 1 : std::min<std::uint64_t>(kReduceGroup, lanes.body - repeat);
-        reader.Read(values, repeat, count);
-        std::memcpy(folded, values, count * lanes.per_repeat * sizeof(float));
-        FoldTree(folded, spare, count * lanes.per_repeat, span, op, src.bits == 16);
-        const Active& active = is_tail ? tail : body;
-        for (std::uint64_t i = 0; i < count; ++i) {
-            std::byte* to = out + (repeat + i) * repeat_step;
-            for (std::uint64_t k = 0; k < layout.per_repeat; ++k) {
-                if (!active.result[k]) {
-                    continue;
-                }
-                const float value = folded[i * layout.per_repeat + k];
-                if (indexed) {
-                    StoreWithIndex(to, value, FirstIndex(values + i * lanes.per_repeat, value, lanes, repeat + i),
-                                   order, src.bits);
-                } else {
-                    StoreValue(to + k * layout.bytes, value, src.bits);
-                }
-            }
-        }
+        const float* values = reader.Read(buffer, repeat, count);
+        const float* folded = FoldTree(values, folds, count * lanes.per_repeat, span, op, src.bits == 16);
+        writer.Write(values, folded, repeat, count, is_tail ? tail : body);
         repeat += count;
     }
 }

@@ -7,11 +7,17 @@
 namespace ascend_attention::sim {
 
 // Repeats reduced at a time.
-inline constexpr std::uint64_t kReduceGroup = 8;
+inline constexpr std::uint64_t kReduceGroup = 16;
 
-// Folds `count` values in groups of `span` (a power of two) neighbours; the results are packed at the front.
-// `other` holds at least half as many. `half`: every addition is rounded to float16.
-void FoldTree(float* values, float* other, std::size_t count, std::size_t span, ReduceOp op, bool half);
+struct FoldBuffers {
+    float first[kReduceGroup * kMaxLanes / 2];
+    float second[kReduceGroup * kMaxLanes / 2];
+};
+
+// Folds `count` values in groups of `span` (a power of two) neighbours and returns the packed results, which lie in
+// one of the buffers. `half`: every addition is rounded to float16.
+const float* FoldTree(const float* values, FoldBuffers& buffers, std::size_t count, std::size_t span, ReduceOp op,
+                      bool half);
 
 // What an inactive lane counts as. Sums use -0, so that a lone -0 stays -0.
 float ReduceIdentity(ReduceOp op);
@@ -23,8 +29,8 @@ std::uint32_t FirstIndex(const float* values, float value, const Lanes& lanes, s
 class ReduceSource {
 public:
     ReduceSource(const Stream& stream, const Lanes& lanes, const std::byte* memory, ReduceOp op);
-    // At most kReduceGroup repeats, all of the body, or the tail alone.
-    void Read(float* values, std::uint64_t repeat, std::uint64_t count) const;
+    // At most kReduceGroup repeats, all of the body, or the tail alone. Returns the values in `buffer` or in memory.
+    const float* Read(float* buffer, std::uint64_t repeat, std::uint64_t count) const;
 
 private:
     const Stream& stream_;

@@ -50,7 +50,7 @@ std::uint64_t WorkElements(ReduceOp op, std::uint64_t repeats, std::uint64_t lan
 
 // The partial sums of all repeats, added as trees over repeats until one is left.
 float SumAsTrees(std::vector<float> partial, std::uint32_t lanes, bool half) {
-    std::vector<float> spare(lanes);
+    FoldBuffers buffers;
     std::vector<float> group(lanes);
     while (partial.size() > 1) {
         std::vector<float> next;
@@ -58,8 +58,7 @@ float SumAsTrees(std::vector<float> partial, std::uint32_t lanes, bool half) {
             const std::size_t count = std::min<std::size_t>(lanes, partial.size() - first);
             std::fill(group.begin(), group.end(), ReduceIdentity(ReduceOp::kSum));
             std::copy_n(partial.begin() + static_cast<std::ptrdiff_t>(first), count, group.begin());
-            FoldTree(group.data(), spare.data(), lanes, lanes, ReduceOp::kSum, half);
-            next.push_back(group[0]);
+            next.push_back(FoldTree(group.data(), buffers, lanes, lanes, ReduceOp::kSum, half)[0]);
         }
         partial = std::move(next);
     }
@@ -109,15 +108,13 @@ void VectorReduceAll(const VectorCall& call, ReduceOp op, const Operand& work, b
     std::vector<float> partial;
     Best best;
     for (std::uint64_t repeat = 0; repeat < lanes.repeats(); ++repeat) {
-        float values[kMaxLanes];
-        float folded[kMaxLanes];
-        float spare[kMaxLanes / 2];
-        reader.Read(values, repeat, 1);
-        std::copy_n(values, per_repeat, folded);
-        FoldTree(folded, spare, per_repeat, per_repeat, op, src.bits == 16);
-        partial.push_back(folded[0]);
-        if (!best.found || Better(folded[0], best.value, op)) {
-            best = {folded[0], repeat * src.repeat_step / element + FirstIndex(values, folded[0], lanes, repeat), true};
+        float buffer[kMaxLanes];
+        FoldBuffers folds;
+        const float* values = reader.Read(buffer, repeat, 1);
+        const float folded = FoldTree(values, folds, per_repeat, per_repeat, op, src.bits == 16)[0];
+        partial.push_back(folded);
+        if (!best.found || Better(folded, best.value, op)) {
+            best = {folded, repeat * src.repeat_step / element + FirstIndex(values, folded, lanes, repeat), true};
         }
     }
     float value = best.value;

@@ -49,7 +49,7 @@ def check_bits(name: str, form: Form, sources: list[Operand], params: dict[str, 
     packed = np.packbits(expected, bitorder="little")
     dst = Memory("ub", "uint8", rng.integers(0, 256, 1024, np.uint8), np.zeros(1024, np.uint8), 0)
     for mode in ("fast", "checked"):
-        actual, report = execute(name, [dst, *(s.memory for s in sources)], call, "vector", mode, form.state)
+        actual, _ = execute(name, [dst, *(s.memory for s in sources)], call, "vector", mode, form.state)
         what = f"{name} {call} {mode}"
         assert np.array_equal(actual[0].data[: packed.size], packed), what
         if mode == "checked":

@@ -45,8 +45,9 @@ MASKED = ["Add", "Exp", "Adds", "Duplicate", "CreateVecIndex", "Copy", "Cast", "
 def test_repeat_times(name: str) -> None:
     mask = {} if name == "Brcb" else {"mask": 8}
     stride = {"dstRepStride": 0} if name not in ("Compare", "CompareScalar") else {}
-    sources = {"Add": ("src0", "src1"), "MulAddDst": ("src0", "src1"), "Select": ("src0", "src1"),
-               "Compare": ("src0", "src1"), "Duplicate": (), "CreateVecIndex": (), "Brcb": (), "Gather": ()}  # fmt: skip
+    two = ("src0", "src1")
+    sources = {"Add": two, "MulAddDst": two, "Select": two, "Compare": two,
+               "Duplicate": (), "CreateVecIndex": (), "Brcb": (), "Gather": ()}  # fmt: skip
     for prefix in sources.get(name, ("src",)):
         stride |= {f"{prefix}RepStride": 0}
     if name in ("MulAddDst", "Axpy"):
