@@ -130,6 +130,12 @@ public:
         sim::ScalarLoad(element_, &value, sizeof(T), "operator()", site_);
         return value;
     }
+    // A real reference would convert to half and bfloat16_t too; built-in types go through T.
+    template <typename U,
+              typename = std::enable_if_t<std::is_class_v<U> && !std::is_same_v<U, T> && std::is_convertible_v<T, U>>>
+    operator U() const {
+        return static_cast<U>(static_cast<T>(*this));
+    }
     ScalarReference& operator=(T value) {
         sim::ScalarStore(element_, &value, sizeof(T), "operator()", site_);
         return *this;

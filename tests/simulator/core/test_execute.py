@@ -14,7 +14,7 @@ sim = _core.sim
 def adds(data: np.ndarray, defined: np.ndarray | None = None, mode: str = "checked") -> tuple[list, dict]:
     target = ("ub", "float32", data.nbytes, 512)
     source = ("ub", "float32", data, 0, defined)
-    return sim.execute("Adds", [target, source], {"scalar": 1.0, "calCount": len(data)}, "vector", mode)
+    return sim.execute("Adds", [target, source], {"scalarValue": 1.0, "calCount": len(data)}, "vector", mode)
 
 
 def test_result_and_state_of_bytes() -> None:
@@ -42,11 +42,9 @@ def test_undefined_operand_is_found() -> None:
 def test_copy_carries_undefined_bytes() -> None:
     defined = np.ones(64, np.uint8)
     defined[33] = 0
-    outputs, report = sim.execute(
-        "DataCopy",
-        [("ub", "float32", 64, 64), ("gm", "float32", np.arange(16, dtype=np.float32), 0, defined)],
-        {"count": 16},
-    )
+    target = ("ub", "float32", 64, 64)
+    source = ("gm", "float32", np.arange(16, dtype=np.float32), 0, defined)
+    outputs, report = sim.execute("DataCopy", [target, source], {"count": 16})
     np.testing.assert_array_equal(report["defined"][0], defined)
     np.testing.assert_array_equal(np.delete(outputs[0], 33), np.delete(outputs[1], 33))
 
