@@ -84,15 +84,15 @@ int64_t ChooseFold(const AttentionProblem& problem) {
     return folded_tiles < plain_tiles ? group : 1;
 }
 
-// The score tile of a wide head leaves room for fewer keys in L1; never more keys than the longest range needs.
-int64_t ChooseTileKeys(const AttentionProblem& problem, const std::vector<SequencePlan>& sequences) {
-    const int64_t widest = std::max(problem.head_dim, problem.value_head_dim) <= 128 ? kTileKeysMax : 256;
+// As many keys as the score slots hold: the running output is rescaled and the partial output written once per tile,
+// whatever its width. Never more keys than the longest range needs.
+int64_t ChooseTileKeys(const std::vector<SequencePlan>& sequences) {
     int64_t longest = 1;
     for (const SequencePlan& sequence : sequences) {
         const int64_t band = int64_t(sequence.band_high) - sequence.band_low + sequence.tile_rows;
         longest = std::max(longest, std::min<int64_t>(sequence.key_length, band));
     }
-    return std::min(widest, RoundUp(longest, kCubeStep));
+    return std::min<int64_t>(kTileKeysMax, RoundUp(longest, kCubeStep));
 }
 
 int32_t ClampBand(int64_t end) { return int32_t(std::clamp<int64_t>(end, -int64_t(kBandLimit), int64_t(kBandLimit))); }
@@ -183,7 +183,7 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     if (tiles > kTilesMax) {
         return NoPlan(problem, "tiles", tiles, kTilesMax);
     }
-    header.tile_keys = uint32_t(ChooseTileKeys(problem, sequences));
+    header.tile_keys = uint32_t(ChooseTileKeys(sequences));
     const std::vector<CoreRange> cores = SplitWork(header, sequences, soc.aic_count);
     header.core_count = uint32_t(cores.size());
 

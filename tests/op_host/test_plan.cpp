@@ -102,7 +102,7 @@ void CheckLimits(const AttentionProblem& problem, const Plan& plan, const Soc& s
     CHECK_EQ_CONTEXT(header.workspace_core_stride, kCoreWorkspaceBytes, context);
     CHECK_EQ_CONTEXT(header.head_count * header.group_fold, uint32_t(problem.query_heads), context);
     CHECK_CONTEXT(header.tile_keys % kCubeStep == 0 && header.tile_keys >= 128, context);
-    CHECK_CONTEXT(int64_t(header.tile_keys) <= (problem.head_dim <= 128 ? kTileKeysMax : 256), context);
+    CHECK_CONTEXT(int64_t(header.tile_keys) <= kTileKeysMax, context);
     CHECK_EQ_CONTEXT(
         plan.bytes.size(),
         sizeof(AttentionPlan) + problem.sequences.size() * sizeof(SequencePlan) + header.core_count * sizeof(CoreRange),
@@ -181,8 +181,7 @@ uint32_t TileKeysOf(int64_t dim, int64_t key_length, int64_t band_low, int64_t b
 void TestTileKeys() {
     CHECK_EQ(TileKeysOf(64, 4096, kBandOpenLow, kBandOpenHigh), 512u);
     CHECK_EQ(TileKeysOf(128, 4096, kBandOpenLow, kBandOpenHigh), 512u);
-    CHECK_EQ(TileKeysOf(144, 4096, kBandOpenLow, kBandOpenHigh), 256u);
-    CHECK_EQ(TileKeysOf(256, 4096, kBandOpenLow, kBandOpenHigh), 256u);
+    CHECK_EQ(TileKeysOf(256, 4096, kBandOpenLow, kBandOpenHigh), 512u);
     CHECK_EQ(TileKeysOf(64, 1, kBandOpenLow, kBandOpenHigh), 128u);
     CHECK_EQ(TileKeysOf(64, 129, kBandOpenLow, kBandOpenHigh), 256u);
     CHECK_EQ(TileKeysOf(64, 4096, -100, 0), 256u);  // 128 rows that see 101 keys each span 228
