@@ -297,3 +297,30 @@ def test_places_and_types(operands: list[Memory], mentions: str) -> None:
 def test_a_bias_that_would_never_be_read_is_refused() -> None:
     operands = [*small(), given("bt", "float32", np.zeros(16, np.float32))]
     refused("Mmad", operands, {"m": 16, "n": 16, "k": 16}, "cube", "cmatrixInitVal")
+
+
+def accumulate(m: int, n: int) -> None:
+    """Two products into the same C, one after the other, without a barrier."""
+    operands = [
+        given("gm", "float32", np.zeros(8, np.float32)),
+        given("l0c", "float32", np.zeros(ceil(m, 16) * ceil(n, 16) * 256, np.float32)),
+        given("l0a", "float16", np.ones(ceil(m, 16) * 256, np.float16)),
+        given("l0b", "float16", np.ones(ceil(n, 16) * 256, np.float16)),
+    ]
+    size = {"m": m, "n": n, "k": 16}
+    steps = [("Mmad", size), ("Mmad", size | {"cmatrixInitVal": False})]
+    outputs, _ = execute("MmadFixpipe", operands, {"steps": steps}, "cube")
+    assert (outputs[1].typed() == 32).all()
+
+
+def test_ten_fractals_order_accumulations_by_themselves() -> None:
+    accumulate(160, 16)
+    accumulate(64, 48)
+
+
+@pytest.mark.parametrize(("m", "n"), [(16, 16), (144, 16), (48, 48)])
+def test_fewer_fractals_need_a_barrier(m: int, n: int) -> None:
+    from ascend_attention import _core
+
+    with pytest.raises(_core.SimulatorError, match="PipeBarrier<PIPE_M>"):
+        accumulate(m, n)
