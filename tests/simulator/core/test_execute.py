@@ -14,7 +14,8 @@ sim = _core.sim
 def adds(data: np.ndarray, defined: np.ndarray | None = None, mode: str = "checked") -> tuple[list, dict]:
     target = ("ub", "float32", data.nbytes, 512)
     source = ("ub", "float32", data, 0, defined)
-    return sim.execute("Adds", [target, source], {"scalarValue": 1.0, "calCount": len(data)}, "vector", mode)
+    one = int(np.float32(1).view(np.uint32))  # scalars travel as their bits
+    return sim.execute("Adds", [target, source], {"scalarValue": one, "calCount": len(data)}, "vector", mode)
 
 
 def test_result_and_state_of_bytes() -> None:
