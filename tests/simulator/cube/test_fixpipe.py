@@ -152,6 +152,16 @@ def test_data_copy_takes_its_configuration_from_the_state(seed: int) -> None:
     assert np.array_equal(outputs[0].data, expected[0].data)
 
 
+def test_atomic_add_applies_to_fixpipe_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    before = rng.standard_normal(256).astype(np.float32)
+    products = rng.standard_normal(256).astype(np.float32)
+    operands = [given("gm", "float32", before), given("l0c", "float32", products)]
+    state = {"atomic_mode": 1, "atomic_dtype": 2}  # add, float
+    outputs, _ = execute("Fixpipe", operands, GOOD, "cube", "checked", state)
+    assert np.array_equal(outputs[0].typed(), before + products)
+
+
 def test_state_setters() -> None:
     nd = {"ndNum": 3, "srcNdStride": 5, "dstNdStride": 7}
     _, report = execute("SetFixpipeNz2ndFlag", [], nd, "cube")
