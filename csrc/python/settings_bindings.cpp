@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,12 @@ CallSettings WithSimulator(const CallSettings& settings, const std::string& soc,
     result.run.soc = soc;
     result.run.mode = doors::ModeFromName("mode", mode);
     result.run.log = std::make_shared<launch::ReportLog>();
+    return result;
+}
+
+CallSettings WithInstructionLimit(const CallSettings& settings, std::uint64_t limit) {
+    CallSettings result = settings;
+    result.run.instruction_limit = limit;
     return result;
 }
 
@@ -99,7 +106,13 @@ void BindSettings(py::module_& m) {
     py::class_<CallSettings>(m, "CallSettings", "What a call runs on and by which rules. Immutable.")
         .def("with_simulator", &WithSimulator, py::arg("soc"), py::arg("mode"),
              "The same settings on another simulated machine, with an empty report log of their own.")
+        .def_property_readonly("soc", [](const CallSettings& settings) { return settings.run.soc; })
+        .def_property_readonly(
+            "mode",
+            [](const CallSettings& settings) { return settings.run.mode == sim::Mode::kFast ? "fast" : "checked"; })
         .def("with_contract", &WithContract, py::arg("contract"))
+        .def("with_instruction_limit", &WithInstructionLimit, py::arg("limit"),
+             "Instructions a core may execute before the run is given up; 0 = the machine's own bound.")
         .def("reports", &Reports, "One dict per launch so far, see sim_report.h.");
     m.def("default_settings", &doors::DefaultSettings, "What the environment says.");
     m.def(

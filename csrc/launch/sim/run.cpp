@@ -60,6 +60,7 @@ sim::LaunchSpec MakeSpec(const Job& job, const RunSettings& settings) {
     spec.soc = settings.soc;
     spec.mode = settings.mode;
     spec.threads = settings.threads;
+    spec.instruction_limit = settings.instruction_limit;
 
     std::vector<sim::GlobalBuffer> inputs;
     for (const Argument& argument : job.arguments) {

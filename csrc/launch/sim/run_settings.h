@@ -2,7 +2,7 @@
 // How one call runs on the simulated machine, and where its report goes.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,8 +32,9 @@ private:
 struct RunSettings {
     std::string soc = "Ascend910B2";
     sim::Mode mode = sim::Mode::kFast;
-    int threads = 0;                 // host threads; 0 = CPUs available to the process
-    std::shared_ptr<ReportLog> log;  // null: nobody asked for a report
+    std::uint64_t instruction_limit = 0;  // per core; 0 = the machine's own bound
+    int threads = 0;                      // host threads; 0 = CPUs available to the process
+    std::shared_ptr<ReportLog> log;       // null: nobody asked for a report
 };
 
 }  // namespace ascend_attention::launch

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.ops.ascend_attention: schema, fake kernels, torch.compile, out-variant, workspace."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from helpers.doors import to_torch
+from helpers.fia_cases import LAYOUTS, FiaCase
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+import ascend_attention
+
+packet = torch.ops.ascend_attention.npu_fused_infer_attention_score_v2
+max_workspace = torch.ops.ascend_attention.npu_fused_infer_attention_score_v2_get_max_workspace
+function = ascend_attention.npu_fused_infer_attention_score_v2
+
+
+def case(layout: str = "BNSD", **changes: Any) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "batch": 2, "num_query_heads": 4, "num_key_value_heads": 2, "query_length": 20, "key_length": 48,
+        "head_dim": 32, "actual_seq_qlen": (20, 11), "actual_seq_kvlen": (48, 30), "poison": False,
+    }  # fmt: skip
+    made = FiaCase("case", layout, **(settings | changes)).arguments()
+    return {name: to_torch(value) for name, value in made.items()}
+
+
+def split(arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    rest = dict(arguments)
+    return tuple(rest.pop(name) for name in ("query", "key", "value")), rest
+
+
+def test_schema_and_signature_are_the_documents() -> None:
+    # The document's prototype, argument by argument (name, type, default).
+    document = """
+        query Tensor; key Tensor; value Tensor; query_rope Tensor? None; key_rope Tensor? None; pse_shift Tensor? None;
+        atten_mask Tensor? None; actual_seq_qlen SymInt[]? None; actual_seq_kvlen SymInt[]? None;
+        block_table Tensor? None; dequant_scale_query Tensor? None; dequant_scale_key Tensor? None;
+        dequant_offset_key Tensor? None; dequant_scale_value Tensor? None; dequant_offset_value Tensor? None;
+        dequant_scale_key_rope Tensor? None; quant_scale_out Tensor? None; quant_offset_out Tensor? None;
+        learnable_sink Tensor? None; num_query_heads int 1; num_key_value_heads int 0; softmax_scale float 1.0;
+        pre_tokens int 2147483647; next_tokens int 2147483647; input_layout str 'BSH'; sparse_mode int 0;
+        block_size int 0; query_quant_mode int 0; key_quant_mode int 0; value_quant_mode int 0; inner_precise int 0;
+        return_softmax_lse bool False; query_dtype int? None; key_dtype int? None; value_dtype int? None;
+        query_rope_dtype int? None; key_rope_dtype int? None; key_shared_prefix_dtype int? None;
+        value_shared_prefix_dtype int? None; dequant_scale_query_dtype int? None; dequant_scale_key_dtype int? None;
+        dequant_scale_value_dtype int? None; dequant_scale_key_rope_dtype int? None
+    """
+    wanted = [tuple(entry.split()) for entry in document.split(";")]
+    overload = packet.default._schema
+    for schema, returns in (
+        (overload, ["attention_out", "softmax_lse"]),
+        (packet.out._schema, []),
+        (max_workspace.default._schema, [""]),
+    ):
+        arguments = schema.arguments[: len(wanted)]
+        assert [a.name for a in arguments] == [entry[0] for entry in wanted]
+        assert [a.kwarg_only for a in arguments] == [False] * 3 + [True] * 40
+        assert [r.name for r in schema.returns] == returns
+        for argument, (name, kind, *default) in zip(arguments, wanted, strict=True):
+            assert f"{kind} {name}" in str(schema)
+            assert not default or repr(argument.default_value) == default[0], name
+    extra = packet.out._schema.arguments[len(wanted) :]
+    assert [(a.name, a.alias_info is not None and a.alias_info.is_write) for a in extra] == [
+        ("workspace", False),
+        ("attention_out", True),
+        ("softmax_lse", True),
+    ]
+
+    parameters = list(inspect.signature(function).parameters.values())
+    assert [p.name for p in parameters] == [entry[0] for entry in wanted]
+    for parameter, (_, _, *default) in zip(parameters, wanted, strict=True):
+        keyword = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        assert keyword == bool(default)
+        assert not default or repr(parameter.default) == default[0]
+
+
+OPCHECK_CASES = {
+    "dense": case(return_softmax_lse=False),
+    "lse": case(),
+    "causal-bf16": case("BSND", dtype="bfloat16", sparse_mode=3, mask_shape="SS"),
+    "mask": case("BSH", mask_shape="SS", mask_dtype="uint8"),
+    "transposed": case("BNSD_BSND", actual_seq_qlen=None, actual_seq_kvlen=None),
+}
+
+
+def passes_opcheck(operator: Any, arguments: dict[str, Any]) -> None:
+    positional, keywords = split(arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's note that no derivative is registered, which is meant
+        assert set(torch.library.opcheck(operator, positional, keywords).values()) == {"SUCCESS"}
+
+
+@pytest.mark.parametrize("name", OPCHECK_CASES)
+def test_opcheck(name: str) -> None:
+    passes_opcheck(packet.default, OPCHECK_CASES[name])
+
+
+def test_opcheck_of_the_other_overloads() -> None:
+    arguments = case()
+    out, lse = torch.empty(2, 4, 20, 32, dtype=torch.float16), torch.empty(2, 4, 20, 1)
+    passes_opcheck(packet.out, arguments | {"attention_out": out, "softmax_lse": lse})
+    passes_opcheck(max_workspace.default, arguments)
+
+
+def test_opcheck_with_tensors_that_require_grad() -> None:
+    arguments = case()
+    arguments["query"] = arguments["query"].clone().requires_grad_()
+    passes_opcheck(packet.default, arguments)
+
+
+@pytest.mark.parametrize("return_softmax_lse", [True, False])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_fakes_agree_with_the_kernel(layout: str, return_softmax_lse: bool) -> None:
+    arguments = case(layout, return_softmax_lse=return_softmax_lse)
+    real = packet(**arguments)
+    with FakeTensorMode() as mode:
+        fake_arguments = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
+        static = packet(**fake_arguments)
+        through_function = function(**fake_arguments)
+    meta = packet(**{n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in arguments.items()})
+    for results in (static, through_function, meta):
+        for fake, tensor in zip(results, real, strict=True):
+            assert (fake.shape, fake.dtype, fake.stride()) == (tensor.shape, tensor.dtype, tensor.stride())
+
+
+def test_fakes_refuse_what_the_kernel_refuses() -> None:
+    arguments = case(query_length=20) | {"sparse_mode": 9}
+    with pytest.raises(RuntimeError) as real:
+        packet(**arguments)
+    meta = {n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
+    with pytest.raises(RuntimeError) as fake:
+        packet(**meta)
+    assert str(fake.value) == str(real.value)
+    with pytest.raises(ascend_attention.AttentionError, match="FIA-C42"):
+        function(**meta)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("operator", [packet, function], ids=["torch.ops", "package"])
+def test_compile_fullgraph(operator: Any, backend: str, dynamic: bool) -> None:
+    torch._dynamo.reset()
+
+    def layer(query: torch.Tensor, key: torch.Tensor, lengths: list[int]) -> torch.Tensor:
+        out, lse = operator(
+            query * 2, key, key + 1, num_query_heads=2, input_layout="BNSD", softmax_scale=0.25,
+            actual_seq_kvlen=lengths, return_softmax_lse=True,
+        )  # fmt: skip
+        return out.float() + lse
+
+    compiled = torch.compile(layer, fullgraph=True, backend=backend, dynamic=dynamic)
+    generator = torch.Generator().manual_seed(5)
+    for batch, queries, keys, lengths in ((1, 8, 16, [16]), (2, 8, 16, [16, 9]), (2, 24, 40, [3, 40])):
+        query = torch.randn(batch, 2, queries, 32, generator=generator).half()
+        key = torch.randn(batch, 2, keys, 32, generator=generator).half()
+        assert torch.equal(compiled(query, key, lengths), layer(query, key, lengths))
+
+
+def test_compiled_graphs_see_the_simulator_context() -> None:
+    torch._dynamo.reset()
+    arguments = case()
+    positional, keywords = split(arguments)
+    compiled = torch.compile(lambda q, k, v: function(q, k, v, **keywords)[0], fullgraph=True)
+    compiled(*positional)
+    with ascend_attention.simulator(soc="Ascend910B4", mode="checked") as run:
+        compiled(*positional)
+    assert [(launch.soc, launch.mode) for launch in run.report.launches] == [("Ascend910B4", "checked")]
+
+
+def test_export() -> None:
+    positional, keywords = split(case())
+
+    class Layer(torch.nn.Module):
+        def forward(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+            return function(query, key, value, **keywords)[0]
+
+    batch = torch.export.Dim("rows", min=2, max=64)
+    program = torch.export.export(Layer(), positional, dynamic_shapes={"query": {2: batch}, "key": {}, "value": {}})
+    assert torch.equal(program.module()(*positional), function(*positional, **keywords)[0])
+
+
+def test_out_variant_writes_the_callers_tensors() -> None:
+    arguments = case()
+    expected = packet(**arguments)
+    workspace = max_workspace(**arguments)
+    assert workspace.dtype == torch.uint8 and workspace.dim() == 1
+    for scratch in (None, workspace, workspace.view(torch.float16)):
+        out, lse = torch.full((2, 4, 20, 32), 7.0).half(), torch.full((2, 4, 20, 1), 7.0)
+        assert packet.out(**arguments, workspace=scratch, attention_out=out, softmax_lse=lse) is None
+        assert torch.equal(out, expected[0]) and torch.equal(lse, expected[1])
+
+
+def test_out_variant_leaves_an_unwanted_lse_alone() -> None:
+    arguments = case(return_softmax_lse=False)
+    expected = packet(**arguments)[0]
+    for placeholder in (torch.full((1,), 7.0, dtype=torch.float16), torch.empty(0), torch.full((1,), 7.0)):
+        out = torch.empty(2, 4, 20, 32, dtype=torch.float16)
+        packet.out(**arguments, attention_out=out, softmax_lse=placeholder)
+        assert torch.equal(out, expected)
+        assert torch.all(placeholder == 7)
+
+
+def test_out_variant_refuses_what_does_not_fit() -> None:
+    arguments = case()
+    good = {"attention_out": torch.empty(2, 4, 20, 32).half(), "softmax_lse": torch.empty(2, 4, 20, 1)}
+    room = torch.zeros(2, 4, 20, 64).half()
+    bad: list[tuple[dict[str, torch.Tensor], str]] = [
+        ({"attention_out": torch.empty(2, 4, 20, 32)}, "attention_out: given float32"),
+        ({"attention_out": torch.empty(2, 4, 19, 32).half()}, "attention_out: given float16"),
+        ({"attention_out": room[..., ::2]}, "attention_out: "),
+        ({"attention_out": arguments["query"]}, "attention_out: given memory that overlaps query"),
+        ({"softmax_lse": torch.empty(1)}, "softmax_lse: given float32"),
+        ({"softmax_lse": torch.empty(2, 4, 20, 1).half()}, "softmax_lse: given float16"),
+        ({"workspace": torch.empty(10, dtype=torch.uint8)}, "workspace: given 10 bytes"),
+        ({"attention_out": torch.empty(2, 4, 20, 32, device="meta").half()}, "attention_out: .*not on the CPU"),
+    ]
+    for changes, text in bad:
+        if changes.get("attention_out", good["attention_out"]).is_meta:
+            continue  # torch sends a call with any meta tensor to the fake kernel
+        with pytest.raises(RuntimeError, match=text):
+            packet.out(**arguments, **(good | changes))
+
+
+def test_max_workspace_serves_any_lengths() -> None:
+    arguments = case(batch=6, query_length=300, key_length=300, actual_seq_qlen=(1,), actual_seq_kvlen=(1,))
+    small = max_workspace(**arguments)
+    longest = arguments | {"actual_seq_qlen": None, "actual_seq_kvlen": None}
+    assert small.numel() == max_workspace(**longest).numel() > 0
+    out, lse = packet(**longest)
+    packet.out(**longest, workspace=small, attention_out=out.zero_(), softmax_lse=lse)
+    assert torch.equal(out, packet(**longest)[0])
+
+
+def test_compiled_out_variant() -> None:
+    torch._dynamo.reset()
+    positional, keywords = split(case())
+
+    @torch.compile(fullgraph=True)
+    def step(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, out: torch.Tensor, lse: torch.Tensor) -> Any:
+        packet.out(query + 0, key, value, **keywords, attention_out=out, softmax_lse=lse)
+        return out * 2
+
+    out, lse = torch.empty(2, 4, 20, 32).half(), torch.empty(2, 4, 20, 1)
+    doubled = step(*positional, out, lse)
+    expected = packet(*positional, **keywords)
+    assert torch.equal(out, expected[0]) and torch.equal(lse, expected[1]) and torch.equal(doubled, out * 2)
+
+
+def test_wrong_types_are_refused_by_the_schema() -> None:
+    for changes in ({"sparse_mode": "3"}, {"num_query_heads": 4.5}, {"actual_seq_qlen": [1.5]}, {"input_layout": 3}):
+        with pytest.raises((RuntimeError, TypeError), match=next(iter(changes))):
+            packet(**(case() | changes))
