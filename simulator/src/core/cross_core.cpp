@@ -197,11 +197,12 @@ void CrossCoreSet(int mode, Pipe pipe, int flag, Site site) {
     require(has_pipe, std::string("this core has no pipe ") + NameOf(pipe));
     require(mode == 0 || core.machine().kind() == KernelKind::kMix, "modes 1 and 2 exist only in mix kernels");
     require(mode != 1 || core.type() == CoreType::kVector, "mode 1 is between vector cores");
-    if (flag >= kSyncCubes && flag <= kSyncVectors && !core.sync().warned_flag_id) {
+    if (flag >= kSyncCubes && !core.sync().warned_flag_id) {
         core.sync().warned_flag_id = true;
+        const bool sync = flag <= kSyncVectors;
         core.Report(Severity::kWarning, "flag",
                     Describe(call) + " on " + core.name() + " uses flag " + std::to_string(flag) +
-                        ": 11 to 14 belong to SyncAll",
+                        (sync ? ": 11 to 14 belong to SyncAll" : ": older documents allow 0 to 10 only"),
                     SiteKey(site));
     }
     Set(core, mode, call, flag);
