@@ -121,12 +121,14 @@ def main() -> int:
     )
     unmodified = encoder.encode(batch, plain_attention)
 
-    with tqdm(total=2 * encoder.layers + 1, desc="simulating", unit="step", leave=False) as progress:
+    # In a log file every update is a line of its own: few of them there.
+    interval = 0.1 if sys.stderr.isatty() else 10.0
+    with tqdm(total=2 * encoder.layers + 1, desc="simulating", unit="step", mininterval=interval) as progress:
         attention = NpuAttention(progress)
         with ascend_attention.simulator(mode="fast"):
             embeddings = encoder.encode(batch, attention)
 
-        progress.set_description(f"layer {CHECKED_LAYER}, checked")
+        progress.set_description(f"layer {CHECKED_LAYER}, checked", refresh=False)
         run = attention.runs[CHECKED_LAYER]
         start = time.perf_counter()
         with ascend_attention.simulator(mode="checked") as checked:
@@ -134,7 +136,7 @@ def main() -> int:
         checked_seconds = time.perf_counter() - start
         progress.update()
 
-        progress.set_description("judging")
+        progress.set_description("judging", refresh=False)
         reports = []
         for run in attention.runs:
             reports.append(precision.compare_fused_infer_attention_score_v2(run.output, *run.inputs, **run.arguments))
