@@ -143,7 +143,7 @@ def npu_fused_infer_attention_score_v2(
 
     Under torch.compile(fullgraph=True) give lengths as lists. The operator is for inference: it has no derivative.
     """
-    arguments = {
+    arguments: dict[str, Any] = {
         "query": query,
         "key": key,
         "value": value,
@@ -188,11 +188,15 @@ def npu_fused_infer_attention_score_v2(
         "dequant_scale_value_dtype": dequant_scale_value_dtype,
         "dequant_scale_key_rope_dtype": dequant_scale_key_rope_dtype,
     }
-    torch = sys.modules.get("torch")
+    torch: Any = sys.modules.get("torch")
     if torch is None:
         return _call_numpy(_normalised(arguments))  # type: ignore[return-value]
     if torch.compiler.is_compiling():
         # Only the operator can be in a graph. Types and values are checked by its schema, its fake and its kernel.
+        # Lengths in a tensor are not known while a graph is made: reading them ends the graph, or fails in fullgraph.
+        for name in _LENGTHS:
+            if hasattr(arguments[name], "tolist"):
+                arguments[name] = arguments[name].tolist()
         return torch.ops.ascend_attention.npu_fused_infer_attention_score_v2(**arguments)  # type: ignore[no-any-return]
     if any(isinstance(arguments[name], torch.Tensor) for name in _TENSORS):
         return _call_torch(torch, _normalised(arguments))  # type: ignore[return-value]
