@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// TPipe: where buffers lie, which event ids are taken. It holds no data and lives where the kernel puts it; the only
+// state outside is which TPipe a core runs with, and that is the machine's.
+#pragma once
+
+#include <cstdint>
+
+#include "ascendc/sync.h"
+#include "ascendc/tensor.h"
+
+namespace AscendC {
+
+constexpr TEventID INVALID_TEVENTID = -1;
+constexpr int kMaxBuffers = 64;
+
+enum class TBufState : uint8_t { FREE = 0, OCCUPIED, ENQUE, DEQUE };
+
+struct TBufType {
+    TBufState state = TBufState::FREE;
+    HardEvent freeBufEvt = HardEvent::MAX;
+    TEventID enQueEvtID = INVALID_TEVENTID;
+    TEventID freeBufEvtID = INVALID_TEVENTID;
+    HardEvent userEnQueEvt = HardEvent::MAX;
+    uint32_t address = 0;
+    uint32_t dataLen = 0;
+    TTagType usertag = -1;
+};
+
+// The event that orders a queue's producer before its consumer (forward), or the other way round when a buffer is
+// reused.
+constexpr HardEvent GetQueEvt(Hardware source, Hardware target, bool forward) {
+    HardEvent ahead = HardEvent::MAX;
+    HardEvent back = HardEvent::MAX;
+    const bool to_l0 = target == Hardware::L0A || target == Hardware::L0B;
+    if (source == Hardware::GM) {
+        if (target == Hardware::UB) {
+            ahead = HardEvent::MTE2_V;
+            back = HardEvent::V_MTE2;
+        } else if (target == Hardware::L1) {
+            ahead = HardEvent::MTE2_MTE1;
+            back = HardEvent::MTE1_MTE2;
+        } else if (to_l0) {
+            ahead = HardEvent::MTE2_M;
+            back = HardEvent::M_MTE2;
+        }
+    } else if (source == Hardware::UB) {
+        if (target == Hardware::GM) {
+            ahead = HardEvent::V_MTE3;
+            back = HardEvent::MTE3_V;
+        } else if (target == Hardware::L1) {
+            ahead = HardEvent::MTE3_MTE1;
+            back = HardEvent::MTE1_MTE3;
+        } else if (target == Hardware::UB) {
+            ahead = HardEvent::MTE2_MTE3;
+            back = HardEvent::MTE3_MTE2;
+        }
+    } else if (source == Hardware::L1) {
+        if (to_l0 || target == Hardware::BIAS) {
+            ahead = HardEvent::MTE1_M;
+            back = HardEvent::M_MTE1;
+        } else if (target == Hardware::FIXBUF) {
+            ahead = HardEvent::MTE1_FIX;
+            back = HardEvent::FIX_MTE1;
+        }
+    } else if (source == Hardware::L0C && target == Hardware::GM) {
+        ahead = HardEvent::M_FIX;
+        back = HardEvent::FIX_M;
+    }
+    return forward ? ahead : back;
+}
+
+constexpr TPosition GetBufferLogicPos(TPosition position, bool isSource) {
+    switch (position) {
+        case TPosition::A1:
+        case TPosition::B1:
+        case TPosition::C1:
+        case TPosition::VECIN:
+            return isSource ? TPosition::GM : position;
+        case TPosition::A2:
+            return isSource ? TPosition::A1 : position;
+        case TPosition::B2:
+            return isSource ? TPosition::B1 : position;
+        case TPosition::C2:
+            return isSource ? TPosition::C1 : position;
+        case TPosition::CO1:
+            return isSource ? position : TPosition::CO2;
+        case TPosition::CO2:
+        case TPosition::VECOUT:
+            return isSource ? position : TPosition::GM;
+        case TPosition::SPM:
+            return isSource ? TPosition::VECOUT : TPosition::GM;
+        case TPosition::C2PIPE2GM:
+            return isSource ? TPosition::B1 : position;
+        default:
+            return TPosition::MAX;
+    }
+}
+
+class TPipe;
+inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(sim::CurrentPipeObject()); }
+
+template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
+class TQueBind;
+template <TPosition pos = TPosition::LCM>
+class TBuf;
+
+class TPipe {
+public:
+    TPipe(sim::Site site = sim::Site::Here()) { Init(site); }
+    // Waits for events like the device's destructor, so it may end the core.
+    ~TPipe() noexcept(false) {
+        if (!destroyed_ && !sim::CoreIsEnding()) {
+            Destroy(site_);
+        }
+    }
+    TPipe(const TPipe&) = delete;
+    TPipe& operator=(const TPipe&) = delete;
+
+    void Init(sim::Site site = sim::Site::Here()) {
+        site_ = site;
+        sim::ResetMachineState();
+        ResetPool();
+        // High-level Matmul expects three M_MTE1 events that are set from the start to the end of the kernel; the
+        // device's TPipe reserves them whether or not Matmul is used.
+        if constexpr (g_coreType == AIC) {
+            for (int i = 0; i < kMatmulEvents; ++i) {
+                const TEventID id = AllocEventID<HardEvent::M_MTE1>(site);
+                SetFlagOf<HardEvent::M_MTE1>(id, true, site);
+            }
+        }
+        sim::SetCurrentPipeObject(this);
+        destroyed_ = false;
+    }
+
+    void Destroy(sim::Site site = sim::Site::Here()) {
+        destroyed_ = true;
+        DrainQueues(site);
+        if constexpr (g_coreType == AIC) {
+            for (int i = 0; i < kMatmulEvents; ++i) {
+                WaitFlagOf<HardEvent::M_MTE1>(i, true, site);
+                ReleaseEventID<HardEvent::M_MTE1>(static_cast<TEventID>(i), site);
+            }
+        }
+        sim::Barrier(sim::Pipe::kAll, site);
+        sim::SetCurrentPipeObject(nullptr);
+    }
+
+    void Reset(sim::Site site = sim::Site::Here()) {
+        DrainQueues(site);
+        sim::ResetMachineState();
+        ResetPool();
+    }
+
+    // A queue of `num` buffers of `len` bytes.
+    template <class T>
+    bool InitBuffer(T& que, uint8_t num, uint32_t len, sim::Site site = sim::Site::Here()) {
+        static_assert(T::isTQue, "InitBuffer(que, num, len) is for queues; a TBuf has one buffer");
+        sim::RequireUse(num > 0, "InitBuffer", "a queue needs at least one buffer", site);
+        constexpr Hardware kPool = GetPhyType(GetPosition(T::srcPosition, T::dstPosition));
+        que.bufStart = Take(kPool, num, len, T::freeBufEvt, site);
+        que.bufNum = num;
+        que.bufCursor = 0;
+        que.bufUsedCount = 0;
+        que.usedCount = 0;
+        que.head = 0;
+        que.tail = 0;
+        return true;
+    }
+
+    template <TPosition pos>
+    bool InitBuffer(TBuf<pos>& buf, uint32_t len, sim::Site site = sim::Site::Here()) {
+        buf.bufStart = Take(GetPhyType(pos), 1, len, HardEvent::MAX, site);
+        buf.bufLen = buf.bufStart->dataLen;
+        return true;
+    }
+
+    template <HardEvent evt>
+    TEventID AllocEventID(sim::Site site = sim::Site::Here()) {
+        return static_cast<TEventID>(sim::AllocEvent(PipesOf(evt).source, PipesOf(evt).target, site));
+    }
+    template <HardEvent evt>
+    void ReleaseEventID(TEventID id, sim::Site site = sim::Site::Here()) {
+        sim::ReleaseEvent(PipesOf(evt).source, PipesOf(evt).target, id, site);
+    }
+    template <HardEvent evt>
+    TEventID FetchEventID(sim::Site site = sim::Site::Here()) {
+        return FetchEventID(evt, site);
+    }
+    TEventID FetchEventID(HardEvent evt, sim::Site site = sim::Site::Here()) {
+        return static_cast<TEventID>(sim::FetchEvent(PipesOf(evt).source, PipesOf(evt).target, site));
+    }
+
+    // `size` elements at a byte offset of a memory, without InitBuffer.
+    template <TPosition pos, typename T>
+    LocalTensor<T> GetAbsAddr(int32_t offset, int32_t size) const {
+        return LocalTensor<T>(pos, static_cast<uint32_t>(offset), static_cast<uint32_t>(size));
+    }
+
+private:
+    static constexpr int kMatmulEvents = 3;
+
+    void ResetPool() {
+        used_ = 0;
+        for (uint32_t& end : ends_) {
+            end = 0;
+        }
+        for (TBufType& buffer : buffers_) {
+            buffer = TBufType{};
+        }
+    }
+
+    // Buffers that were freed by FreeTensor still have their "free" event pending.
+    void DrainQueues(sim::Site site) {
+        for (int i = 0; i < used_; ++i) {
+            TBufType& buffer = buffers_[i];
+            if (buffer.freeBufEvtID != INVALID_TEVENTID) {
+                const PipePair pair = PipesOf(buffer.freeBufEvt);
+                sim::WaitEvent(pair.source, pair.target, buffer.freeBufEvtID, true, site);
+                sim::ReleaseEvent(pair.source, pair.target, buffer.freeBufEvtID, site);
+                buffer.freeBufEvtID = INVALID_TEVENTID;
+            }
+        }
+    }
+
+    TBufType* Take(Hardware pool, int count, uint32_t bytes, HardEvent freeEvent, sim::Site site) {
+        constexpr uint32_t kReserved = 256;
+        sim::RequireUse(bytes > 0, "InitBuffer", "a buffer needs at least one byte", site);
+        sim::RequireUse(pool != Hardware::GM, "InitBuffer", "a buffer cannot lie in global memory", site);
+        sim::RequireUse(used_ + count <= kMaxBuffers, "InitBuffer", "TPipe manages at most 64 buffers", site);
+        const uint32_t size = (bytes + ONE_BLK_SIZE - 1) / ONE_BLK_SIZE * ONE_BLK_SIZE;
+        uint32_t& end = ends_[static_cast<int>(pool)];
+        // A core may lay out the other core type's memories as long as it never uses them. The last 256 bytes are
+        // checked where they are accessed.
+        const uint64_t usable = sim::UsableBytes(SpaceOf(pool));
+        sim::RequireUse(usable == 0 || end + uint64_t(count) * size <= usable + kReserved, "InitBuffer",
+                        "the buffers of this TPipe exceed the memory of their position", site);
+        TBufType* first = buffers_ + used_;
+        for (int i = 0; i < count; ++i) {
+            TBufType& buffer = buffers_[used_++];
+            buffer = TBufType{};
+            buffer.freeBufEvt = freeEvent;
+            buffer.address = end;
+            buffer.dataLen = size;
+            end += size;
+        }
+        return first;
+    }
+
+    TBufType buffers_[kMaxBuffers];
+    int used_ = 0;
+    uint32_t ends_[static_cast<int>(Hardware::MAX)] = {};
+    bool destroyed_ = false;
+    sim::Site site_{"", 0};
+};
+
+}  // namespace AscendC
