@@ -81,23 +81,23 @@ void WithScalar(sim::VectorCall call, const U& scalar, sim::ScalarOp op, bool ro
     Template __aicore__ inline void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                        \
                                          const Scalar& scalarValue, uint64_t mask[], const uint8_t repeatTimes,       \
                                          const UnaryRepeatParams& repeatParams, sim::Site site = sim::Site::Here()) { \
-        vector_call::WithScalar<T>(vector_call::Unary(#Name, dst, src, vector_call::MaskOf<isSetMask>(mask), repeatTimes, \
-                                                  repeatParams, site),                                                \
-                               scalarValue, sim::ScalarOp::k##Name);                                                  \
+        vector_call::WithScalar<T>(vector_call::Unary(#Name, dst, src, vector_call::MaskOf<isSetMask>(mask),          \
+                                                      repeatTimes, repeatParams, site),                               \
+                                   scalarValue, sim::ScalarOp::k##Name);                                              \
     }                                                                                                                 \
     Template __aicore__ inline void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                        \
                                          const Scalar& scalarValue, uint64_t mask, const uint8_t repeatTimes,         \
                                          const UnaryRepeatParams& repeatParams, sim::Site site = sim::Site::Here()) { \
-        vector_call::WithScalar<T>(vector_call::Unary(#Name, dst, src, vector_call::MaskOf<isSetMask>(mask), repeatTimes, \
-                                                  repeatParams, site),                                                \
-                               scalarValue, sim::ScalarOp::k##Name);                                                  \
+        vector_call::WithScalar<T>(vector_call::Unary(#Name, dst, src, vector_call::MaskOf<isSetMask>(mask),          \
+                                                      repeatTimes, repeatParams, site),                               \
+                                   scalarValue, sim::ScalarOp::k##Name);                                              \
     }
 
 #define ASCEND_SIM_SCALAR_COUNT(Name, Template, Scalar)                                                              \
     Template __aicore__ inline void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                       \
                                          const Scalar& scalarValue, const int32_t& calCount,                         \
                                          sim::Site site = sim::Site::Here()) {                                       \
-        vector_call::WithScalar<T>(                                                                                      \
+        vector_call::WithScalar<T>(                                                                                  \
             vector_call::PackedUnary(#Name, dst, src, vector_call::CountOf<isSetMask>(calCount), site), scalarValue, \
             sim::ScalarOp::k##Name);                                                                                 \
     }
@@ -131,18 +131,18 @@ template <typename T, bool isSetMask = true>
 __aicore__ inline void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalarValue,
                                   uint64_t mask[], const uint8_t repeatTimes, const UnaryRepeatParams& repeatParams,
                                   bool roundEn = false, sim::Site site = sim::Site::Here()) {
-    vector_call::WithScalar<T>(vector_call::Unary("ShiftRight", dst, src, vector_call::MaskOf<isSetMask>(mask), repeatTimes,
-                                              repeatParams, site),
-                           scalarValue, sim::ScalarOp::kShiftRight, roundEn);
+    vector_call::WithScalar<T>(vector_call::Unary("ShiftRight", dst, src, vector_call::MaskOf<isSetMask>(mask),
+                                                  repeatTimes, repeatParams, site),
+                               scalarValue, sim::ScalarOp::kShiftRight, roundEn);
 }
 
 template <typename T, bool isSetMask = true>
 __aicore__ inline void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalarValue,
                                   uint64_t mask, const uint8_t repeatTimes, const UnaryRepeatParams& repeatParams,
                                   bool roundEn = false, sim::Site site = sim::Site::Here()) {
-    vector_call::WithScalar<T>(vector_call::Unary("ShiftRight", dst, src, vector_call::MaskOf<isSetMask>(mask), repeatTimes,
-                                              repeatParams, site),
-                           scalarValue, sim::ScalarOp::kShiftRight, roundEn);
+    vector_call::WithScalar<T>(vector_call::Unary("ShiftRight", dst, src, vector_call::MaskOf<isSetMask>(mask),
+                                                  repeatTimes, repeatParams, site),
+                               scalarValue, sim::ScalarOp::kShiftRight, roundEn);
 }
 
 // dst += src * scalar; the result may be float for a half source.
@@ -168,7 +168,7 @@ template <typename T, typename U>
 __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalarValue,
                             const int32_t& calCount, sim::Site site = sim::Site::Here()) {
     vector_call::WithScalar<U>(vector_call::PackedUnary("Axpy", dst, src, sim::VectorMask::Count(calCount), site),
-                           scalarValue, sim::ScalarOp::kAxpy);
+                               scalarValue, sim::ScalarOp::kAxpy);
 }
 
 }  // namespace AscendC

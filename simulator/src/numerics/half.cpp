@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "numerics/half.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+// GCC only: older Clangs cannot ask for F16C at run time.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <immintrin.h>
 #define ASCEND_SIM_HAS_F16C_PATH 1
 #endif
