@@ -18,16 +18,6 @@ void FindingLog::Add(Finding finding, const std::string& key) {
     findings_.push_back(std::move(finding));
 }
 
-bool FindingLog::HasErrors() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (const Finding& finding : findings_) {
-        if (finding.severity == Severity::kError) {
-            return true;
-        }
-    }
-    return false;
-}
-
 std::vector<Finding> FindingLog::Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     keys_.clear();

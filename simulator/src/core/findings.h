@@ -17,13 +17,12 @@ class FindingLog {
 public:
     // `key` identifies a finding up to repetition ("race|a.cpp:3|b.cpp:9|UB"); only the first of a key is kept.
     void Add(Finding finding, const std::string& key);
-    bool HasErrors() const;
     std::vector<Finding> Take();
 
 private:
     // A broken loop can produce millions of distinct findings; the first ones are the useful ones.
     static constexpr std::size_t kLimit = 200;
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::set<std::string> keys_;
     std::vector<Finding> findings_;
 };
