@@ -52,10 +52,9 @@ public:
     __aicore__ inline void Softmax(const TileStep& step) {
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForScores);
         const Rows rows = MyRows(step);
-        if (step.first) {
+        if (step.first && rows.count > 0) {
             AscendC::Duplicate(RunningMax(step), FloatFromBits(kLowestFloatBits), kVectorRows);
             AscendC::Duplicate(RunningSum(step), 0.0F, kVectorRows);
-            AscendC::PipeBarrier<PIPE_V>();
         }
         const int32_t pitch = RoundUp(step.keys, kFloatsPerRepeat);
         const int32_t chunk_rows = ChunkRows(pitch);
@@ -74,7 +73,6 @@ public:
         }
         if (step.first) {
             AscendC::Duplicate(Accumulator(), 0.0F, rows.count * output_pitch_);
-            AscendC::PipeBarrier<PIPE_V>();
         }
         for (int32_t begin = 0; begin < rows.count; begin += output_chunk_rows_) {
             UpdateChunk(step, rows, begin, Min(rows.count - begin, output_chunk_rows_));
@@ -262,7 +260,6 @@ private:
         AscendC::PipeBarrier<PIPE_V>();
         AscendC::Exp(correction, correction, lanes);
         AscendC::Max(running_max, running_max, row_max, lanes);
-        AscendC::PipeBarrier<PIPE_V>();
     }
 
     __aicore__ inline void UpdateSum(const TileStep& step, int32_t begin, int32_t count, int32_t pitch,
@@ -274,7 +271,6 @@ private:
         AscendC::Mul(running_sum, running_sum, Correction(step)[begin], lanes);
         AscendC::PipeBarrier<PIPE_V>();
         AscendC::Add(running_sum, running_sum, row_sum, lanes);
-        AscendC::PipeBarrier<PIPE_V>();
     }
 
     __aicore__ inline void StoreProbs(const TileStep& step, int32_t tile_row, int32_t count, int32_t pitch,
@@ -318,7 +314,6 @@ private:
             AscendC::Add(accumulator[group], accumulator[group], partial[group],
                          uint64_t(Min(channels_ - group, kFloatsPerRepeat)), uint8_t(count), add);
         }
-        AscendC::PipeBarrier<PIPE_V>();
         AscendC::SetFlag<AscendC::HardEvent::V_MTE2>(VectorEvent::kPartial + buffer);
     }
 
