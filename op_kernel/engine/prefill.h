@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The prefill schedule, for step i of the tile walk:
 //
-//   cube core     Scores(i)    Partial(i - 1)
-//   vector cores  Softmax(i)   Update(i - 1)
+//                 Lead(i)      Follow(i - 1)   Empty (a task that sees no key)
+//   cube core     Scores       Partial         -
+//   vector cores  Softmax      Update          WriteEmpty
 //
 // Q K^T of a tile is issued before P V of the tile before it, so the cube computes while the vector cores do the
 // softmax. Ring slots are reused after three steps, which these waits already order: Partial(i - 1) has waited for the
@@ -17,54 +18,41 @@ namespace ascend_attention {
 static_assert(kRingSlots >= 3, "a step, the one before it, and one that may still be read");
 
 template <typename T>
-__aicore__ inline void RunCubePrefill(const PlanReader& reader, const KernelArguments& arguments) {
-    const uint32_t core = uint32_t(AscendC::GetBlockIdx());
-    AscendC::TPipe pipe;
-    CubeStages<T> stages(pipe, reader, arguments, core);
-    TileWalk walk(reader, core);
-    TileStep step;
-    TileStep previous;
-    bool has_previous = false;
-    while (walk.Next(step)) {
-        if (step.keys == 0) {
-            continue;
-        }
-        stages.Scores(step);
-        if (has_previous) {
-            stages.Partial(previous);
-        }
-        previous = step;
-        has_previous = true;
-    }
-    if (has_previous) {
-        stages.Partial(previous);
-    }
-    stages.Finish();
-}
+struct CubePrefill {
+    using Stages = CubeStages<T>;
+    __aicore__ static inline void Lead(Stages& stages, const TileStep& step) { stages.Scores(step); }
+    __aicore__ static inline void Follow(Stages& stages, const TileStep& step) { stages.Partial(step); }
+    __aicore__ static inline void Empty(Stages&, const TileStep&) {}
+};
 
 template <typename T>
-__aicore__ inline void RunVectorPrefill(const PlanReader& reader, const KernelArguments& arguments) {
-    const uint32_t core = uint32_t(AscendC::GetBlockIdx()) / uint32_t(AscendC::GetSubBlockNum());
-    AscendC::TPipe pipe;
-    VectorStages<T> stages(pipe, reader, arguments, core, uint32_t(AscendC::GetSubBlockIdx()));
+struct VectorPrefill {
+    using Stages = VectorStages<T>;
+    __aicore__ static inline void Lead(Stages& stages, const TileStep& step) { stages.Softmax(step); }
+    __aicore__ static inline void Follow(Stages& stages, const TileStep& step) { stages.Update(step); }
+    __aicore__ static inline void Empty(Stages& stages, const TileStep& step) { stages.WriteEmpty(step); }
+};
+
+template <typename Schedule>
+__aicore__ inline void RunSchedule(const PlanReader& reader, uint32_t core, typename Schedule::Stages& stages) {
     TileWalk walk(reader, core);
     TileStep step;
     TileStep previous;
-    bool has_previous = false;
+    bool follows = false;
     while (walk.Next(step)) {
         if (step.keys == 0) {
-            stages.WriteEmpty(step);
+            Schedule::Empty(stages, step);
             continue;
         }
-        stages.Softmax(step);
-        if (has_previous) {
-            stages.Update(previous);
+        Schedule::Lead(stages, step);
+        if (follows) {
+            Schedule::Follow(stages, previous);
         }
         previous = step;
-        has_previous = true;
+        follows = true;
     }
-    if (has_previous) {
-        stages.Update(previous);
+    if (follows) {
+        Schedule::Follow(stages, previous);
     }
     stages.Finish();
 }
@@ -72,11 +60,16 @@ __aicore__ inline void RunVectorPrefill(const PlanReader& reader, const KernelAr
 template <typename T>
 __aicore__ inline void RunPrefill(const KernelArguments& arguments) {
     const PlanReader reader(arguments.plan);
+    AscendC::TPipe pipe;
     if ASCEND_IS_AIC {
-        RunCubePrefill<T>(reader, arguments);
+        const uint32_t core = uint32_t(AscendC::GetBlockIdx());
+        CubeStages<T> stages(pipe, reader, arguments, core);
+        RunSchedule<CubePrefill<T>>(reader, core, stages);
     }
     if ASCEND_IS_AIV {
-        RunVectorPrefill<T>(reader, arguments);
+        const uint32_t core = uint32_t(AscendC::GetBlockIdx()) / uint32_t(AscendC::GetSubBlockNum());
+        VectorStages<T> stages(pipe, reader, arguments, core, uint32_t(AscendC::GetSubBlockIdx()));
+        RunSchedule<VectorPrefill<T>>(reader, core, stages);
     }
 }
 

@@ -9,8 +9,6 @@
 
 namespace ascend_attention {
 
-constexpr uint32_t kPlanVersion = 1;
-
 // Engine geometry. 128 rows are eight cube fractals and give each of the two vector cores 64 rows; 128 x 128 16-bit
 // values are 32 KiB, half of L0A or L0B, so both can be double-buffered.
 constexpr int32_t kTileRowsMax = 128;
@@ -36,7 +34,6 @@ struct HeadStrides {
 };
 
 struct AttentionPlan {
-    uint32_t version;
     uint32_t core_count;      // AI cores that have work; also the launch's block count
     uint32_t sequence_count;  // SequencePlan entries (rows that only have to be zeroed are entries with key_length 0)
     uint32_t head_count;      // heads a sequence is split into: query heads, or KV heads when groups are folded
@@ -49,7 +46,6 @@ struct AttentionPlan {
     uint32_t has_mask;        // explicit atten_mask, one byte per pair, non-zero = hidden
     uint32_t writes_lse;
     float scale;
-    uint32_t reserved;
     int64_t workspace_core_stride;  // bytes between the rings of two cores
     HeadStrides query;
     HeadStrides key;
@@ -85,7 +81,7 @@ struct CoreRange {
     uint32_t tile_total;
 };
 
-static_assert(sizeof(AttentionPlan) == 152, "the plan is read as bytes on the device");
+static_assert(sizeof(AttentionPlan) == 144, "the plan is read as bytes on the device");
 static_assert(sizeof(SequencePlan) == 72, "the plan is read as bytes on the device");
 static_assert(sizeof(CoreRange) == 16, "the plan is read as bytes on the device");
 
