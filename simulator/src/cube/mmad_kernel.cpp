@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "cube/fractal.h"
+#include "numerics/cpu.h"
 #include "numerics/half.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -184,24 +184,12 @@ struct Version {
     Kernel kernel;
 };
 
-#if defined(__x86_64__)
-// clang's __builtin_cpu_supports does not know the name.
-bool HasF16c() {
-    constexpr unsigned kF16cBit = 1U << 29;
-    unsigned eax = 0;
-    unsigned ebx = 0;
-    unsigned ecx = 0;
-    unsigned edx = 0;
-    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kF16cBit) != 0;
-}
-#endif
-
 const std::vector<Version>& Versions() {
     static const std::vector<Version> versions = [] {
         std::vector<Version> found;
 #if defined(__x86_64__)
         __builtin_cpu_init();
-        const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
+        const bool has_avx2 = HasF16c() && __builtin_cpu_supports("fma");
         if (has_avx2 && __builtin_cpu_supports("avx512f")) {
             found.push_back({"avx512f", avx512::Multiply});
         }

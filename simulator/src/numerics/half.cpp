@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "numerics/half.h"
 
-// GCC only: older Clangs cannot ask for F16C at run time.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#include "numerics/cpu.h"
+
+#if defined(__x86_64__)
 #include <immintrin.h>
-#define ASCEND_SIM_HAS_F16C_PATH 1
 #endif
 
 namespace ascend_attention::sim {
@@ -32,13 +32,8 @@ ASCEND_SIM_CLONES void RoundThroughHalfPortable(float* values, std::size_t count
     }
 }
 
-#ifdef ASCEND_SIM_HAS_F16C_PATH
+#if defined(__x86_64__)
 // The same function as the portable code, NaN payloads included (tests/simulator/vector compares all 2^16 patterns).
-bool HasF16c() {
-    static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-    return has;
-}
-
 __attribute__((target("avx2,f16c"))) std::size_t HalfToFloatF16c(float* to, const std::uint16_t* from,
                                                                  std::size_t count) {
     std::size_t i = 0;
@@ -73,7 +68,7 @@ __attribute__((target("avx2,f16c"))) std::size_t RoundThroughHalfF16c(float* val
 
 void HalfToFloat(float* to, const std::uint16_t* from, std::size_t count) {
     std::size_t done = 0;
-#ifdef ASCEND_SIM_HAS_F16C_PATH
+#if defined(__x86_64__)
     if (HasF16c()) {
         done = HalfToFloatF16c(to, from, count);
     }
@@ -83,7 +78,7 @@ void HalfToFloat(float* to, const std::uint16_t* from, std::size_t count) {
 
 void FloatToHalf(std::uint16_t* to, const float* from, std::size_t count) {
     std::size_t done = 0;
-#ifdef ASCEND_SIM_HAS_F16C_PATH
+#if defined(__x86_64__)
     if (HasF16c()) {
         done = FloatToHalfF16c(to, from, count);
     }
@@ -93,7 +88,7 @@ void FloatToHalf(std::uint16_t* to, const float* from, std::size_t count) {
 
 void RoundThroughHalf(float* values, std::size_t count) {
     std::size_t done = 0;
-#ifdef ASCEND_SIM_HAS_F16C_PATH
+#if defined(__x86_64__)
     if (HasF16c()) {
         done = RoundThroughHalfF16c(values, count);
     }
