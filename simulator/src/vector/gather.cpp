@@ -123,6 +123,8 @@ void VectorGatherBlocks(const VectorCall& call) {
     constexpr DTypeSet kUnsigned(DType::kUint16, DType::kUint32);
     RequireDType(access, call.dst.dtype, kUnsigned, "dst dtype", "uint16, uint32");
     RequireSameDType(access, call.dst, call.src0, "src0 dtype");
+    access.Require(call.src1.dtype == DType::kUint32, "offset dtype", static_cast<std::int64_t>(call.src1.dtype),
+                   "uint32");
     RequireDstBlockStride(access, call.dst_stride);
     access.Require(call.repeat >= 0 && call.repeat <= 255, "repeatTimes", call.repeat, "0..255");
     const Stream dst = MakeStream(access, call.dst, "dst", call.dst_stride, 255, 65535);
