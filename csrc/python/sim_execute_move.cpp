@@ -9,6 +9,7 @@
 
 #include "cube/mmad_kernel.h"
 #include "execute.h"
+#include "execute_params.h"
 #include "machine/cube_calls.h"
 #include "machine/move_calls.h"
 
@@ -18,63 +19,9 @@ namespace ascend_attention::python {
 
 namespace {
 
-using Operands = std::vector<sim::Operand>;
-
-// Reads parameters and notices misspelt ones: a test that sets a field no instruction knows must fail.
-class Params {
-public:
-    explicit Params(const py::dict& given) : given_(given) {}
-
-    template <typename T>
-    T Get(const char* name, T missing) {
-        if (!given_.contains(name)) {
-            return missing;
-        }
-        ++used_;
-        return py::cast<T>(given_[name]);
-    }
-    std::uint32_t U32(const char* name, std::uint32_t missing = 0) { return Get(name, missing); }
-    bool Has(const char* name) const { return given_.contains(name); }
-    void Done() const {
-        if (used_ != given_.size()) {
-            throw py::value_error("the instruction does not know all of these parameters: " +
-                                  py::cast<std::string>(py::repr(given_)));
-        }
-    }
-
-private:
-    const py::dict& given_;
-    std::size_t used_ = 0;
-};
-
-void RequireOperands(const Operands& operands, std::size_t least, std::size_t most) {
-    if (operands.size() < least || operands.size() > most) {
-        throw py::value_error("wrong number of operands");
-    }
-}
-
-std::uint32_t ElementBytes(sim::DType dtype) {
-    switch (dtype) {
-        case sim::DType::kFloat16:
-        case sim::DType::kBfloat16:
-        case sim::DType::kInt16:
-        case sim::DType::kUint16:
-            return 2;
-        case sim::DType::kFloat32:
-        case sim::DType::kInt32:
-        case sim::DType::kUint32:
-            return 4;
-        case sim::DType::kInt64:
-        case sim::DType::kUint64:
-            return 8;
-        default:
-            return 1;
-    }
-}
-
 template <typename CallType>
 CallType Copy(const Operands& operands, const sim::Site& site) {
-    RequireOperands(operands, 2, 2);
+    RequireOperands(operands, 2);
     CallType call;
     call.site = site;
     call.target = operands[0];
@@ -116,9 +63,10 @@ void FixpipeCommon(sim::FixpipeCall& call, Params& params) {
     call.unit_flag = params.U32("unitFlag");
 }
 
-// DataCopy with DataCopyCO12DstParams.
+// DataCopy with DataCopyCO12DstParams. A third operand only fills the Fixpipe buffer.
 void CopyFromL0C(const Operands& operands, Params& params, const sim::Site& site) {
-    auto call = Copy<sim::FixpipeCall>(operands, site);
+    RequireOperands(operands, 2, 3);
+    auto call = Copy<sim::FixpipeCall>({operands[0], operands[1]}, site);
     call.from_state = true;
     FixpipeCommon(call, params);
     call.row_major = params.Get("nz2ndEn", false);
@@ -172,7 +120,7 @@ void DataCopyPad(const Operands& operands, const py::dict& given, const sim::Sit
 }
 
 void InitConstValue(const Operands& operands, const py::dict& given, const sim::Site& site) {
-    RequireOperands(operands, 1, 1);
+    RequireOperands(operands, 1);
     Params params(given);
     sim::InitConstCall call;
     call.site = site;
@@ -187,7 +135,7 @@ void InitConstValue(const Operands& operands, const py::dict& given, const sim::
 }
 
 void InitOutput(const Operands& operands, const py::dict& given, const sim::Site& site) {
-    RequireOperands(operands, 1, 1);
+    RequireOperands(operands, 1);
     Params params(given);
     sim::InitOutputCall call;
     call.site = site;
@@ -202,7 +150,7 @@ void InitOutput(const Operands& operands, const py::dict& given, const sim::Site
 // The atomic mode and the store it applies to, in one test call.
 void AtomicCopy(const char* name, sim::AtomicRequest request, const Operands& operands, const py::dict& given,
                 const sim::Site& site) {
-    RequireOperands(operands, 2, 2);
+    RequireOperands(operands, 2);
     sim::SetAtomic(name, request, operands[1].dtype, site);
     DataCopyPad(operands, given, site);
     sim::SetAtomic("SetAtomicNone", sim::AtomicRequest::kNone, sim::DType::kOther, site);
@@ -330,7 +278,7 @@ void Fixpipe(const Operands& operands, const py::dict& given, const sim::Site& s
 
 // Mmad, then Fixpipe, with the unit flags given as lists: the order of a hand-over. Operands: dst, c, a, b.
 void MmadFixpipe(const Operands& operands, const py::dict& given, const sim::Site& site) {
-    RequireOperands(operands, 4, 4);
+    RequireOperands(operands, 4);
     const auto steps = py::cast<py::list>(given["steps"]);
     for (const py::handle& item : steps) {
         const auto step = py::cast<py::tuple>(item);
@@ -360,6 +308,24 @@ void SetFixpipePreQuantFlag(const Operands&, const py::dict& given, const sim::S
     const auto config = params.Get<std::uint64_t>("config", 0);
     params.Done();
     sim::SetFixpipeQuantScalar(config, site);
+}
+
+// Operands: the tensor of scales.
+void SetFixPipeConfig(const Operands& operands, const py::dict& given, const sim::Site& site) {
+    RequireOperands(operands, 1);
+    Params params(given);
+    const bool clears_units = params.Get("isUnitFlag", false);
+    params.Done();
+    sim::SetFixpipeTensors(operands[0], clears_units, site);
+}
+
+void SetFmatrix(const Operands&, const py::dict& given, const sim::Site& site) {
+    Params params(given);
+    const std::uint8_t pad[4] = {};
+    const std::uint32_t height = params.U32("l1H");
+    const std::uint32_t width = params.U32("l1W");
+    params.Done();
+    sim::SetFeatureMatrix(false, height, width, pad, site);
 }
 
 void SetLoadDataBoundary(const Operands&, const py::dict& given, const sim::Site& site) {
@@ -402,6 +368,8 @@ void RegisterMoveExecutors() {
     RegisterExecutor("SetLoadDataRepeat", SetLoadDataRepeat);
     RegisterExecutor("SetFixpipeNz2ndFlag", SetFixpipeNz2ndFlag);
     RegisterExecutor("SetFixpipePreQuantFlag", SetFixpipePreQuantFlag);
+    RegisterExecutor("SetFixPipeConfig", SetFixPipeConfig);
+    RegisterExecutor("SetFmatrix", SetFmatrix);
 }
 
 }  // namespace ascend_attention::python
