@@ -212,15 +212,28 @@ __aicore__ inline void Fill(const LocalTensor<T>& dst, const InitConstValueParam
 }
 
 template <typename T>
-__aicore__ inline void InitOutput(GlobalTensor<T> gmWorkspaceAddr, uint32_t size, T value = 0,
-                                  sim::Site site = sim::Site::Here()) {
+inline void FillGlobal(const char* name, const GlobalTensor<T>& dst, uint64_t size, T value, const sim::Site& site) {
     sim::InitOutputCall call;
     call.site = site;
-    call.target = ToOperand(gmWorkspaceAddr);
+    call.name = name;
+    call.target = ToOperand(dst);
     call.element_bytes = CopyElementBytes<T>();
     call.count = size;
     call.value = ElementPattern(value);
     sim::Execute(call);
+}
+
+template <typename T>
+__aicore__ inline void InitOutput(GlobalTensor<T> gmWorkspaceAddr, uint32_t size, T value = 0,
+                                  sim::Site site = sim::Site::Here()) {
+    FillGlobal("InitOutput", gmWorkspaceAddr, size, value, site);
+}
+
+// 9.x name of InitOutput.
+template <typename T>
+__aicore__ inline void Fill(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value,
+                            sim::Site site = sim::Site::Here()) {
+    FillGlobal("Fill", gmWorkspaceAddr, size, value, site);
 }
 
 template <typename T>

@@ -75,12 +75,13 @@ struct InitConstCall {
     std::uint64_t value = 0;  // bits of one element
 };
 
-// InitOutput: `count` elements of global memory set to one value.
+// InitOutput (8.x) and Fill (9.x): `count` elements of global memory set to one value.
 struct InitOutputCall {
     Site site{"", 0};
+    const char* name = "InitOutput";
     Operand target;
     std::uint32_t element_bytes = 2;
-    std::uint32_t count = 0;
+    std::uint64_t count = 0;
     std::uint64_t value = 0;
 };
 

@@ -35,16 +35,19 @@ void Execute(const InitConstCall& fill) {
 
 // On the device this call is Duplicate into free UB and a row of MTE3 stores; what a kernel can observe is the stores.
 void Execute(const InitOutputCall& fill) {
-    const Call call{"InitOutput", Pipe::kMte3, fill.site};
+    const Call call{fill.name, Pipe::kMte3, fill.site};
     Access access(CurrentCore(), call);
     access.RequireSpace(fill.target, "gmWorkspaceAddr", Space::kGlobal);
     access.Require(fill.element_bytes == 2 || fill.element_bytes == 4, "sizeof(T)", fill.element_bytes,
                    "2 or 4 (uint16_t, int16_t, half, uint32_t, int32_t, float)");
     access.RequireAligned(fill.target, "gmWorkspaceAddr", fill.element_bytes);
+    // 2^40 elements would not fit any memory; without the limit the byte count could wrap around.
+    access.Require(fill.count <= (std::uint64_t{1} << 40), "size", static_cast<std::int64_t>(fill.count),
+                   "an element count");
     if (fill.count == 0) {
         return;
     }
-    const std::uint64_t bytes = std::uint64_t{fill.count} * fill.element_bytes;
+    const std::uint64_t bytes = fill.count * fill.element_bytes;
     const GlobalStore store(access, fill.target, "gmWorkspaceAddr", Region{0, bytes});
     std::byte chunk[4096];
     FillPattern(chunk, sizeof chunk, fill.value, fill.element_bytes);
