@@ -1,65 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every form of the vector calls through the device headers: a row of the output per call, which the test compares with
-// NumPy. Each row has 512 floats; results of other types are stored as their bytes.
-#include "kernel_operator.h"
+// NumPy.
+#include "vector_rows.h"
 
 using namespace AscendC;
 
 namespace {
 
-constexpr int32_t kCount = 512;
-constexpr uint32_t kRowBytes = kCount * sizeof(float);
+constexpr int32_t kCount = kRowCount;
 
-class Rows {
-public:
-    __aicore__ inline Rows(TPipe& pipe, GM_ADDR x, GM_ADDR y, GM_ADDR out) {
-        pipe.InitBuffer(buffer_, 8 * kRowBytes);
-        source_[0].SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), kCount);
-        source_[1].SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y), kCount);
-        out_ = out;
-        DataCopy(At<float>(0), source_[0], kCount);
-        DataCopy(At<float>(1), source_[1], kCount);
-        PipeBarrier<PIPE_ALL>();
-    }
-
-    template <typename T>
-    __aicore__ inline LocalTensor<T> At(uint32_t row) {
-        return buffer_.GetWithOffset<T>(kRowBytes / sizeof(T), row * kRowBytes);
-    }
-
-    // The row every call writes, cleared so that lanes left alone are zeros.
-    template <typename T>
-    __aicore__ inline LocalTensor<T> Result() {
-        PipeBarrier<PIPE_ALL>();
-        Duplicate(At<float>(2), 0.0f, kCount);
-        PipeBarrier<PIPE_ALL>();
-        return At<T>(2);
-    }
-
-    __aicore__ inline void Store() {
-        PipeBarrier<PIPE_ALL>();
-        GlobalTensor<float> row;
-        row.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(out_) + next_ * kCount, kCount);
-        DataCopy(row, At<float>(2), kCount);
-        PipeBarrier<PIPE_ALL>();
-        ++next_;
-    }
-
-private:
-    TBuf<TPosition::VECCALC> buffer_;
-    GlobalTensor<float> source_[2];
-    GM_ADDR out_;
-    int64_t next_ = 0;
-};
-
-#define ROW(T, ...)                            \
-    {                                          \
-        LocalTensor<T> dst = rows.Result<T>(); \
-        __VA_ARGS__;                           \
-        rows.Store();                          \
-    }
-
-__aicore__ inline void Arithmetic(Rows& rows, const LocalTensor<float>& x, const LocalTensor<float>& y) {
+__aicore__ inline void Arithmetic(VectorRows& rows, const LocalTensor<float>& x, const LocalTensor<float>& y) {
     uint64_t bits[2] = {0x00FF00FF00FF00FF, 0};
     const BinaryRepeatParams three(1, 1, 1, 8, 8, 8);
     const UnaryRepeatParams two(1, 1, 8, 8);
@@ -89,7 +39,7 @@ __aicore__ inline void Arithmetic(Rows& rows, const LocalTensor<float>& x, const
     ROW(float, LeakyRelu(dst, x, 0.5f, 512))
 }
 
-__aicore__ inline void Reductions(Rows& rows, const LocalTensor<float>& x, const LocalTensor<float>& y) {
+__aicore__ inline void Reductions(VectorRows& rows, const LocalTensor<float>& x, const LocalTensor<float>& y) {
     const LocalTensor<float> work = rows.At<float>(3);
     ROW(float, WholeReduceSum(dst, x, 64, 8, 1, 1, 8))
     ROW(float, WholeReduceMax(dst, x, 64, 8, 1, 1, 8))
@@ -103,7 +53,7 @@ __aicore__ inline void Reductions(Rows& rows, const LocalTensor<float>& x, const
     ROW(float, Copy(dst, y, 64, 4, {1, 1, 16, 8}))
 }
 
-__aicore__ inline void Types(Rows& rows, const LocalTensor<float>& x, const LocalTensor<float>& y) {
+__aicore__ inline void Types(VectorRows& rows, const LocalTensor<float>& x, const LocalTensor<float>& y) {
     const LocalTensor<half> halves = rows.At<half>(4);
     const LocalTensor<uint8_t> bits = rows.At<uint8_t>(5);
     ROW(half, Cast(dst, x, RoundMode::CAST_RINT, kCount))
@@ -137,7 +87,7 @@ __aicore__ inline void Types(Rows& rows, const LocalTensor<float>& x, const Loca
 extern "C" __global__ __aicore__ void vector_headers(GM_ADDR x, GM_ADDR y, GM_ADDR out) {
     if ASCEND_IS_AIV {
         TPipe pipe;
-        Rows rows(pipe, x, y, out);
+        VectorRows rows(pipe, x, y, out);
         const LocalTensor<float> first = rows.At<float>(0);
         const LocalTensor<float> second = rows.At<float>(1);
         Arithmetic(rows, first, second);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device headers pass every argument to where it belongs: one kernel calls each form, NumPy says each result."""
+"""The device headers pass every argument to where it belongs: kernels call each form, NumPy says each result."""
 
 from __future__ import annotations
 
@@ -14,24 +14,28 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
 from kernels import launch, output
 
 COUNT = 512
+Row = tuple[str, np.ndarray, float]  # what, values from the row's start, tolerance; the rest of a row is zero
 
 
-def expected_rows(x: np.ndarray, y: np.ndarray) -> list[tuple[str, np.ndarray, float]]:
-    """(what, values from the row's start, tolerance). The rest of a row is zero."""
+def tree(values: np.ndarray) -> np.ndarray:
+    while values.shape[-1] > 1:
+        values = values[..., 0::2] + values[..., 1::2]
+    return values[..., 0]
+
+
+def value_and_index(values: np.ndarray, index: np.ndarray) -> np.ndarray:
+    return np.stack([values, index.astype(np.uint32).view(np.float32)], -1).ravel()
+
+
+def expected_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
     lanes = np.arange(COUNT) % 64
     striped = (0x00FF00FF00FF00FF >> lanes) & 1 == 1
     blocks = x.reshape(-1, 8)
     repeats = x.reshape(8, 64)
-    index = repeats.argmax(1).astype(np.uint32).view(np.float32)
-    rows: list[tuple[str, np.ndarray, float]] = []
+    rows: list[Row] = []
 
     def row(what: str, values: np.ndarray, tolerance: float = 0.0) -> None:
         rows.append((what, np.asarray(values), tolerance))
-
-    def tree(values: np.ndarray) -> np.ndarray:
-        while values.shape[-1] > 1:
-            values = values[..., 0::2] + values[..., 1::2]
-        return values[..., 0]
 
     zero = np.float32(0)
     row("Add count", (x + y)[:500])
@@ -56,12 +60,12 @@ def expected_rows(x: np.ndarray, y: np.ndarray) -> list[tuple[str, np.ndarray, f
     row("MulAddDst", x * y)
     row("LeakyRelu", np.where(x >= 0, x, x * np.float32(0.5)))
     row("WholeReduceSum", tree(repeats))
-    row("WholeReduceMax", np.stack([repeats.max(1), index], 1).ravel())
+    row("WholeReduceMax", value_and_index(repeats.max(1), repeats.argmax(1)))
     row("WholeReduceMin", repeats.min(1))
     row("BlockReduceMax", blocks.max(1))
     row("PairReduceSum", x[0::2] + x[1::2])
     row("RepeatReduceSum", tree(repeats))
-    row("ReduceMax", np.array([x.max(), np.uint32(x.argmax()).view(np.float32)], np.float32))
+    row("ReduceMax", value_and_index(x.max(keepdims=True), x.argmax(keepdims=True)))
     total = tree(repeats)[0]
     for value in tree(repeats)[1:]:
         total = total + value
@@ -90,14 +94,90 @@ def expected_rows(x: np.ndarray, y: np.ndarray) -> list[tuple[str, np.ndarray, f
     return rows
 
 
+def rarer_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
+    zero = np.float32(0)
+    blocks, repeats = x.reshape(64, 8), x.reshape(8, 64)
+    even = np.arange(64) % 2 == 0
+    even_lanes = np.arange(64) // 8 % 2 == 0
+    spread = np.zeros((4, 2, 8), np.float32)
+    spread[:, 0] = np.where(even[:8], blocks.max(1).reshape(4, 2, 8)[:, 0], zero)
+    every_other = np.where(np.arange(COUNT) // 64 % 2 == 0, x, np.float32(np.nan))
+    least, most = np.nanargmin(every_other), np.nanargmax(every_other)
+    counted = np.arange(COUNT, dtype=np.int32) - 100
+    greater = x > y
+    rows: list[tuple[str, np.ndarray]] = [
+        ("BlockReduceSum", tree(blocks)),
+        ("BlockReduceSum bits", np.where(even, tree(blocks), zero)),
+        ("BlockReduceMin", blocks.min(1)),
+        ("BlockReduceMin bits", np.where(even, blocks.min(1), zero)),
+        ("BlockReduceMax strides", spread),
+        ("ReduceMin", value_and_index(x.min(keepdims=True), x.argmin(keepdims=True))),
+        ("ReduceMin lanes", value_and_index(x[[least]], np.array([least]))),
+        ("ReduceMin bits", repeats[:, even_lanes].min(keepdims=True)),
+        ("ReduceMax lanes", value_and_index(x[[most]], np.array([most]))),
+        ("ReduceSum bits", tree(np.where(even_lanes, y[:64], zero)).reshape(1)),
+        ("Gatherb", blocks[7::-1]),
+        ("ShiftRight", counted >> 3),
+        ("ShiftRight rounded", (counted >> 1) + (counted & 1)),
+        ("ShiftRight bits", np.where(np.arange(COUNT) % 64 < 16, counted >> 2, 0).astype(np.int32)),
+        ("Transpose", x.astype(np.float16)[:256].reshape(16, 16).T),
+        ("Cast with scale", (counted * 0.25).astype(np.float16)),
+        ("Cast without scale", counted.astype(np.float16)),
+        ("GetCmpMask", np.packbits(greater[:64], bitorder="little")),
+        ("GetCmpMask bits", np.packbits(~greater[:64] & ~even_lanes, bitorder="little")),
+        ("Select by register", np.where(np.tile(greater[:64], 8), x, y)),
+        ("Select scalar in register", np.where(greater, x, np.float32(2.5))),
+        ("SetAtomicAdd", x + y),
+        ("SetAtomicMax", np.maximum(x, y)),
+        ("SetAtomicMin", np.minimum(x, y)),
+        ("SetAtomicNone", y),
+        ("InitOutput", np.full(COUNT - 3, 1.5, np.float32)),
+        ("SetPadValue", np.concatenate([x[:5], np.full(3, -7, np.float32)])),
+    ]
+    return [(what, values, 0.0) for what, values in rows]
+
+
+def renamed_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
+    zero = np.float32(0)
+    blocks, repeats, pairs = x.reshape(64, 8), x.reshape(8, 64), x[0::2] + x[1::2]
+    even_lanes = np.arange(64) // 8 % 2 == 0
+    spread = np.zeros((8, 2), np.float32)
+    spread[:, 0] = repeats[:, even_lanes].min(1)
+    rows: list[tuple[str, np.ndarray]] = [
+        ("ReduceRepeat sum", tree(repeats)),
+        ("ReduceRepeat max", value_and_index(repeats.max(1), repeats.argmax(1))),
+        ("ReduceRepeat min", spread),
+        ("ReduceDataBlock sum", tree(blocks)),
+        ("ReduceDataBlock max", np.where(np.arange(64) % 2 == 0, blocks.max(1), zero)),
+        ("ReduceDataBlock min", blocks.min(1).reshape(4, 2, 8)[:, 0]),
+        ("ReducePairElem", pairs),
+        ("ReducePairElem bits", np.where(np.arange(256) // 4 % 2 == 0, pairs, zero)),
+        ("Compares", np.packbits(x < 0.25, bitorder="little")),
+        ("Compares lanes", np.packbits(x >= 0, bitorder="little")),
+        ("Compares bits", np.packbits(x[:256] > -0.5, bitorder="little")),
+        ("DisableDmaAtomic", y),
+        ("Fill", np.full(COUNT, -2.5, np.float32)),
+        ("Fill integers", np.full(100, 0x12345678, np.int32)),
+    ]
+    return [(what, values, 0.0) for what, values in rows]
+
+
+KERNELS = {
+    "vector_headers": expected_rows,
+    "vector_more_headers": rarer_rows,
+    "vector_renamed_headers": renamed_rows,
+}
+
+
 @pytest.mark.parametrize("mode", ["fast", "checked"])
-def test_every_form(mode: str, seed: int) -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_form(kernel: str, mode: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(COUNT).astype(np.float32)
     y = rng.standard_normal(COUNT).astype(np.float32)
-    rows = expected_rows(x, y)
+    rows = KERNELS[kernel](x, y)
     out = np.zeros((len(rows), COUNT), np.float32)
-    assert launch("vector_headers", "vector", [x, y, output(out, "out")], mode=mode)["findings"] == []
+    assert launch(kernel, "vector", [x, y, output(out, "out")], mode=mode)["findings"] == []
     for (what, values, tolerance), actual in zip(rows, out, strict=True):
         raw = np.zeros(COUNT * 4, np.uint8)
         raw[: values.nbytes] = np.ascontiguousarray(values).view(np.uint8).ravel()
