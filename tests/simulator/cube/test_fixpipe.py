@@ -152,14 +152,84 @@ def test_data_copy_takes_its_configuration_from_the_state(seed: int) -> None:
     assert np.array_equal(outputs[0].data, expected[0].data)
 
 
-def test_atomic_add_applies_to_fixpipe_too(seed: int) -> None:
+def test_data_copy_takes_scales_from_the_fixpipe_buffer(sample_rng: np.random.Generator) -> None:
+    rng = sample_rng
+    address = int(rng.integers(0, 4)) * 128
+    scales = [scale_bits(float(s)) for s in rng.choice([0.5, 1.1e-3, 3.14159, 2.0**-14, 100.0], 32)]
+    operands = [random_memory(rng, "gm", "float16", 16384), random_memory(rng, "l0c", "int32", 8192),
+                given("fb", "uint64", np.array(scales, np.uint64), address)]  # fmt: skip
+    fill_source(rng, operands[1])
+    params = {"mSize": 17, "nSize": 20, "srcStride": 32, "dstStride": 24, "quantPre": "VDEQF16", "nz2ndEn": True}
+    if rng.random() < 0.5:
+        params |= {"nSize": 32, "dstStride": 40, "nz2ndEn": False}
+    full = params | {
+        "config": "ROW_MAJOR" if params["nz2ndEn"] else "NZ",
+        "ndNum": 1,
+        "srcNdStride": 0,
+        "dstNdStride": 0,
+    }
+    for mode in ("fast", "checked"):
+        expected = [memory.copy() for memory in operands]
+        move(full, scales)(expected)
+        outputs, _ = execute("DataCopy", operands, params, "cube", mode, {"quant_vector_address": address})
+        assert np.array_equal(outputs[0].data, expected[0].data)
+    # Columns without a scale in the buffer, and a buffer that nothing was written to.
+    operands[2].defined[8 * 19 :] = 0
+    text = refused_in_state("DataCopy", operands, params, {"quant_vector_address": address})
+    assert "uninitialised" in text and "cbufWorkspace" in text
+
+
+def refused_in_state(name: str, operands: list[Memory], params: dict[str, Any], state: dict[str, Any]) -> str:
+    from ascend_attention import _core
+
+    with pytest.raises(_core.SimulatorError) as caught:
+        execute(name, operands, params, "cube", "checked", state)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("source_type", ["float32", "int32"])
+def test_data_copy_rectifies(source_type: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    before = rng.standard_normal(256).astype(np.float32)
-    products = rng.standard_normal(256).astype(np.float32)
-    operands = [given("gm", "float32", before), given("l0c", "float32", products)]
-    state = {"atomic_mode": 1, "atomic_dtype": 2}  # add, float
-    outputs, _ = execute("Fixpipe", operands, GOOD, "cube", "checked", state)
-    assert np.array_equal(outputs[0].typed(), before + products)
+    operands = [random_memory(rng, "gm", source_type, 4096), random_memory(rng, "l0c", source_type, 4096)]
+    fill_source(rng, operands[1])
+    params = {"mSize": 17, "nSize": 20, "srcStride": 32, "dstStride": 24, "reluPre": 1, "nz2ndEn": True}
+    full = {"config": "ROW_MAJOR", "ndNum": 1, "srcNdStride": 0, "dstNdStride": 0, "quantPre": "NoQuant"}
+    check("DataCopy", operands, params, "cube", move(params | full | {"reluEn": True}, [0] * 20))
+
+
+def test_data_copy_splits_channels(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    operands = [random_memory(rng, "gm", "float32", 4096), random_memory(rng, "l0c", "float32", 4096, undefined=0.2)]
+    operands[1].defined = np.repeat(operands[1].defined[::4], 4)
+    params = {"mSize": 17, "nSize": 24, "srcStride": 32, "dstStride": 19, "channelSplit": True}
+    full = {"config": "NZ", "ndNum": 1, "srcNdStride": 0, "dstNdStride": 0, "quantPre": "NoQuant"}
+    check("DataCopy", operands, params, "cube", move(params | full | {"isChannelSplit": True}, [0] * 24))
+    refused("DataCopy", operands, params | {"nz2ndEn": True, "dstStride": 24}, "cube", "isChannelSplit is 1")
+
+
+ATOMIC_MODES = {1: np.add, 2: np.maximum, 3: np.minimum}
+ATOMIC_TARGETS = {"float32": ("float32", "NoQuant", 2), "int32": ("int32", "NoQuant", 8),
+                  "float16": ("float32", "F322F16", 0), "bfloat16": ("float32", "F322BF16", 1)}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ATOMIC_TARGETS)
+@pytest.mark.parametrize("mode", ATOMIC_MODES)
+def test_atomic_modes_apply_to_fixpipe_too(mode: int, target: str, seed: int) -> None:
+    source, quant, number = ATOMIC_TARGETS[target]
+    rng = np.random.default_rng(seed)
+    before = (rng.standard_normal(256) * 1000).astype(DTYPES[target])
+    products = (rng.standard_normal(256) * 1000).astype(DTYPES[source])
+    operands = [given("gm", target, before), given("l0c", source, products)]
+    state = {"atomic_mode": mode, "atomic_dtype": number}
+    # One rounding to the stored type, then the operation in float and a second rounding.
+    stored = products.astype(DTYPES[target])
+    wide = np.int64 if target == "int32" else np.float32
+    expected = ATOMIC_MODES[mode](before.astype(wide), stored.astype(wide)).astype(DTYPES[target])
+    for run in ("fast", "checked"):
+        outputs, _ = execute("Fixpipe", operands, GOOD | {"quantPre": quant}, "cube", run, state)
+        assert np.array_equal(outputs[0].typed(), expected)
+    wrong = state | {"atomic_dtype": 6}
+    assert "dtype of the store" in refused_in_state("Fixpipe", operands, GOOD | {"quantPre": quant}, wrong)
 
 
 def test_state_setters() -> None:
@@ -172,6 +242,23 @@ def test_state_setters() -> None:
     refused("SetFixpipeNz2ndFlag", [], nd | {"ndNum": 0}, "cube", "ndNum is 0")
     refused("SetFixpipeNz2ndFlag", [], nd | {"srcNdStride": 513}, "cube", "srcNdStride is 513")
     refused("SetFixpipeNz2ndFlag", [], nd | {"dstNdStride": 0}, "cube", "dstNdStride is 0")
+
+
+def test_scales_are_set_from_the_fixpipe_buffer() -> None:
+    for address in (0, 128, 1024):
+        scales = given("fb", "uint64", np.zeros(16, np.uint64), address)
+        _, report = execute("SetFixPipeConfig", [scales], {}, "cube")
+        assert report["state"]["quant_vector_address"] == address
+    for address in (32, 64):
+        scales = given("fb", "uint64", np.zeros(16, np.uint64), address)
+        refused("SetFixPipeConfig", [scales], {}, "cube", "multiple of 128")
+    # Elsewhere a tensor only serves the call that clears the unit flags.
+    in_l1 = given("l1", "uint64", np.zeros(16, np.uint64))
+    refused("SetFixPipeConfig", [in_l1], {}, "cube", "memory of preTensor")
+    _, report = execute(
+        "SetFixPipeConfig", [in_l1], {"isUnitFlag": True}, "cube", "checked", {"quant_vector_address": 256}
+    )
+    assert report["state"]["quant_vector_address"] == 256
 
 
 GOOD: dict[str, Any] = {"config": "ROW_MAJOR", "mSize": 16, "nSize": 16, "srcStride": 16, "dstStride": 16}

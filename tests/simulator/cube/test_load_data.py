@@ -264,6 +264,13 @@ WINDOWS = [
     ("l0a", "float32", True),
     ("l0b", "float32", False),
     ("l0a", "int8", False),
+    ("l0a", "uint8", False),
+    ("l0a", "bfloat16", True),
+    ("l0a", "int32", False),
+    ("l0a", "int32", True),
+    ("l0b", "int32", False),
+    ("l0a", "uint32", True),
+    ("l0b", "uint32", False),
 ]
 
 
@@ -358,6 +365,12 @@ BAD_3D = [
 def test_limits_of_the_window_load(change: dict[str, Any], mentions: str) -> None:
     operands = [given("l0a", "float16", np.zeros(512, np.uint8)), given("l1", "float16", np.zeros(512, np.uint8))]
     refused("LoadData3D", operands, PLAIN_3D | change, "cube", mentions)
+
+
+def test_limits_of_the_feature_map_register() -> None:
+    execute("SetFmatrix", [], {"l1H": 32767, "l1W": 32767}, "cube")
+    refused("SetFmatrix", [], {"l1H": 32768, "l1W": 1}, "cube", "l1H is 32768")
+    refused("SetFmatrix", [], {"l1H": 1, "l1W": 32768}, "cube", "l1W is 32768")
 
 
 def test_type_of_the_window_load() -> None:

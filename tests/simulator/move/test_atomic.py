@@ -46,6 +46,37 @@ def test_stores_combine(name: str, dtype: str, sample_rng: np.random.Generator) 
     check(name, operands, {"blockCount": 1, "blockLen": count * size}, "vector", statement)
 
 
+ATOMIC_STATE = {"SetAtomicAdd": 1, "SetAtomicMax": 2, "SetAtomicMin": 3}
+DTYPE_NUMBERS = {"float16": 0, "bfloat16": 1, "float32": 2, "int8": 4, "int16": 6, "int32": 8}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", ATOMIC_STATE)
+@pytest.mark.parametrize("form", ["count", "blocks"])
+def test_plain_copies_combine(form: str, name: str, dtype: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    old, new = values(rng, dtype, 256), values(rng, dtype, 256)
+    operands = [given("gm", dtype, old), given("ub", dtype, new)]
+    state = {"atomic_mode": ATOMIC_STATE[name], "atomic_dtype": DTYPE_NUMBERS[dtype]}
+    per_block = 32 // DTYPES[dtype].itemsize
+    expected = old.copy()
+    if form == "count":
+        params = {"count": 5 * per_block}
+        expected[: 5 * per_block] = combined(name, old[: 5 * per_block], new[: 5 * per_block])
+    else:  # every other block of the source to every third of the destination
+        params = {"blockCount": 2, "blockLen": 1, "srcStride": 1, "dstStride": 2}
+        for to, source in ((0, 0), (3 * per_block, 2 * per_block)):
+            expected[to : to + per_block] = combined(name, old[to : to + per_block], new[source : source + per_block])
+    for mode in ("fast", "checked"):
+        outputs, _ = execute("DataCopy", operands, params, "vector", mode, state)
+        assert np.array_equal(outputs[0].data, expected.view(np.uint8))
+    # Loads are not concerned.
+    outputs, _ = execute("DataCopy", [operands[1], operands[0]], params | {"srcStride": 0, "dstStride": 0}
+                         if form == "blocks" else params, "vector", "checked", state)  # fmt: skip
+    moved = 2 * per_block if form == "blocks" else 5 * per_block
+    assert np.array_equal(outputs[0].typed()[:moved], old[:moved])
+
+
 def test_the_mode_ends_with_set_atomic_none() -> None:
     operands = [given("gm", "float32", np.zeros(8, np.float32)), given("ub", "float32", np.ones(8, np.float32))]
     _, report = execute("SetAtomicAdd", operands, {"blockCount": 1, "blockLen": 32}, "vector")

@@ -126,6 +126,49 @@ def test_compare_to_register(dtype: str, seed: int) -> None:
         assert np.array_equal(out[0].data, np.packbits(expected, bitorder="little"))
 
 
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+def test_compare_modes_end_at_ne(mode: str) -> None:
+    source = given("ub", FLOAT, np.zeros(64, np.float32), 1024)
+    dst = given("ub", "uint8", np.zeros(32, np.uint8))
+    for name, operands, form in (
+        ("Compare", [dst, source, source], {"calCount": 64}),
+        ("CompareScalar", [dst, source], {"calCount": 64}),
+        ("CompareToRegister", [dst, source, source], {"mask": 64}),
+    ):
+        execute(name, operands, form | {"cmpMode": 5}, "vector", mode)
+        refused(name, operands, form | {"cmpMode": 6}, "vector", "cmpMode is 6", mode)
+
+
+def test_compare_to_register_is_one_repeat() -> None:
+    """In counter mode the mask is an element count, which may ask for more than the register holds."""
+    from ascend_attention import _core
+
+    for dtype, lanes in ((HALF, 128), (FLOAT, 64)):
+        listed = [("ub", "uint8", np.zeros(16, np.uint8), 0), ("ub", dtype, np.zeros(1024, np.uint8), 1024),
+                  ("ub", dtype, np.zeros(1024, np.uint8), 2048)]  # fmt: skip
+        counter = {"counter_mode": True}
+        _core.sim.execute("CompareToRegister", listed, {"mask": [lanes, 0]}, "vector", "checked", counter)
+        with pytest.raises(_core.SimulatorError, match="one repeat"):
+            _core.sim.execute("CompareToRegister", listed, {"mask": [lanes + 1, 0]}, "vector", "checked", counter)
+
+
+def test_compare_mask_goes_to_and_fro(seed: int) -> None:
+    """SetCmpMask and GetCmpMask move 16 bytes, at multiples of 16."""
+    bits = np.random.default_rng(seed).integers(0, 256, 16, np.uint8)
+    for to, source in ((0, 1024), (16, 1040)):
+        operands = [given("ub", "uint8", np.zeros(16, np.uint8), to), given("ub", "uint8", bits, source)]
+        out, _ = execute("CmpMask", operands, {}, "vector")
+        assert np.array_equal(out[0].data, bits)
+    for index, name in ((0, "dst"), (1, "src")):
+        for shift in (1, 8):
+            operands = [given("ub", "uint8", np.zeros(16, np.uint8), 0), given("ub", "uint8", bits, 1024)]
+            operands[index].address += shift
+            refused("CmpMask", operands, {}, "vector", f"{name} (UB uint8)")
+        operands = [given("ub", "uint8", np.zeros(16, np.uint8), 0), given("ub", "uint8", bits, 1024)]
+        operands[index].space, operands[index].address = "gm", 0
+        refused("CmpMask", operands, {}, "vector", "must lie in UB")
+
+
 SAME_BITS, SCALAR, TENSOR = range(3)
 
 

@@ -149,6 +149,71 @@ def test_gather_refuses_bad_offsets() -> None:
             "apart from dst")  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", WORDS)
+def test_gather_takes_its_offsets_as_uint32(dtype: str) -> None:
+    dst, src = given("ub", dtype, np.zeros(64, DTYPES[dtype]), 4096), given("ub", dtype, np.zeros(64, DTYPES[dtype]))
+    execute("Gather", [dst, src, given("ub", "uint32", np.zeros(8, np.uint32), 8192)], {"calCount": 8}, "vector")
+    for wrong in ("int32", "uint16", "float32"):
+        offset = given("ub", wrong, np.zeros(8, DTYPES[wrong]), 8192)
+        refused("Gather", [dst, src, offset], {"calCount": 8}, "vector", "srcOffset dtype")
+
+
+def blocks_and_offsets(dtype: str = "uint32", offset: int = 0) -> list[Memory]:
+    return [given("ub", dtype, np.zeros(256, DTYPES[dtype]), 4096), given("ub", dtype, np.zeros(64, DTYPES[dtype])),
+            given("ub", "uint32", np.full(16, offset, np.uint32), 8192)]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+@pytest.mark.parametrize(
+    ("params", "mentions"),
+    [
+        ({"repeatTimes": 256}, "repeatTimes is 256"),
+        ({"repeatTimes": -1}, "repeatTimes is -1"),
+        ({"dstBlkStride": 0}, "dstBlkStride is 0"),
+        ({"dstBlkStride": 256}, "block stride is 256"),
+        ({"dstRepStride": 65536}, "repeat stride is 65536"),
+        ({"repeatTimes": 2, "dstRepStride": 32}, "dst (UB uint32) writes bytes"),
+        ({"repeatTimes": 3}, "offset (UB uint32) reads bytes"),
+    ],
+)
+def test_limits_of_gatherb(params: dict[str, int], mentions: str, mode: str) -> None:
+    execute("Gatherb", blocks_and_offsets(), {"repeatTimes": 1}, "vector", mode)
+    refused("Gatherb", blocks_and_offsets(), {"repeatTimes": 1} | params, "vector", mentions, mode)
+
+
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+def test_offsets_of_gatherb(mode: str) -> None:
+    one = {"repeatTimes": 1}
+    for offset, mentions in ((16, "a multiple of 32"), (256, "src0 (UB uint32) reads bytes"), (4096, "apart from dst")):
+        refused("Gatherb", blocks_and_offsets(offset=offset), one, "vector", mentions, mode)
+    untouched = blocks_and_offsets(offset=16)
+    out, _ = execute("Gatherb", untouched, {"repeatTimes": 0}, "vector", mode)
+    assert np.array_equal(out[0].data, untouched[0].data)
+
+
+def test_types_and_places_of_gatherb() -> None:
+    one = {"repeatTimes": 1}
+    for dtype in DTYPES:
+        if dtype in ("uint16", "uint32"):
+            execute("Gatherb", blocks_and_offsets(dtype), one, "vector")
+        else:
+            refused("Gatherb", blocks_and_offsets(dtype), one, "vector", "dst dtype")
+    operands = blocks_and_offsets()
+    operands[1].dtype = "uint16"
+    refused("Gatherb", operands, one, "vector", "src0 dtype")
+    for wrong in ("int32", "uint16"):
+        operands = blocks_and_offsets()
+        operands[2].dtype = wrong
+        refused("Gatherb", operands, one, "vector", "offset dtype")
+    for index, name in enumerate(("dst", "src0", "offset")):
+        operands = blocks_and_offsets()
+        operands[index].address += 16
+        refused("Gatherb", operands, one, "vector", f"{name} (UB uint32)")
+        operands = blocks_and_offsets()
+        operands[index].space, operands[index].address = "gm", 0
+        refused("Gatherb", operands, one, "vector", "must lie in UB")
+
+
 def gather_mask(operands: list[Memory], params: dict[str, Any], mode: str) -> tuple[Memory, int, dict[str, Any]]:
     from ascend_attention import _core
 

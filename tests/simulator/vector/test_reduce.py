@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.single_instruction import DTYPES, Memory, execute
+from helpers.single_instruction import DTYPES, Memory, execute, given, refused
 from helpers.vector_lanes import FORMS, Form, Operand, compare_typed, draw_form, element, place, same_floats
 
 HALF, FLOAT = "float16", "float32"
@@ -69,8 +69,9 @@ def run_reduce(
             assert good.all(), f"{what}: {got} for {value}"
             written[offset : offset + value.nbytes] = True
         defined[written] = 1
-        assert np.array_equal(actual[0].data[~written], dst.data[~written]) or mode == "checked"
-        if mode == "checked":
+        if mode == "fast":
+            assert np.array_equal(actual[0].data[~written], dst.data[~written])
+        else:  # bytes that were undefined before hold a poison pattern
             keep = ~written & (dst.defined == 1)
             assert np.array_equal(actual[0].data[keep], dst.data[keep])
             assert np.array_equal(actual[0].defined, defined)
@@ -144,16 +145,14 @@ def test_blocks_and_pairs(name: str, dtype: str, form: str, seed: int) -> None:
         run_reduce(name, destination(rng, dtype, 8192), operand, drawn, {"dstRepStride": step}, expected)
 
 
-def reduce_all(
-    name: str, dtype: str, operand: Operand, form: Form, params: dict[str, Any], work: int = 4096, mode: str = "checked"
-) -> np.ndarray:
+def reduce_all(name: str, dtype: str, operand: Operand, form: Form, params: dict[str, Any], mode: str) -> Memory:
     call = form.params | params
     if not form.packed:
         call |= {"srcRepStride": operand.repeat}
-    scratch = Memory("ub", dtype, np.zeros(work, np.uint8), np.zeros(work, np.uint8), 1024)
+    scratch = Memory("ub", dtype, np.zeros(4096, np.uint8), np.zeros(4096, np.uint8), 1024)
     dst = Memory("ub", dtype, np.zeros(32, np.uint8), np.zeros(32, np.uint8), 0)
     out, _ = execute(name, [dst, operand.memory, scratch], call, "vector", mode, form.state)
-    return out[0].data
+    return out[0]
 
 
 @pytest.mark.parametrize("form", ["count", "lanes", "bits"])
@@ -178,20 +177,23 @@ def test_whole_tensor(mode: str, dtype: str, form: str, seed: int) -> None:
                     total = total + value
             else:  # repeats as a tree of up to `lanes` of them (20 at most here)
                 total = tree_sum([*sums, *[None] * (lanes - len(sums))])
-        got = reduce_all("ReduceSum", dtype, operand, drawn, {}, mode=mode)[:size].view(DTYPES[dtype])
+        got = reduce_all("ReduceSum", dtype, operand, drawn, {}, mode).typed()[:1]
         compare_typed(f"ReduceSum {drawn.params}", got, np.array([total], DTYPES[dtype]), dtype)
         for largest in (True, False):
             name = "ReduceMax" if largest else "ReduceMin"
             chosen = [(r, *best(v, largest)) for r, v in repeats.items()]
             value, _ = best([v for _, v, _ in chosen], largest)
             repeat, _, lane = next(c for c in chosen if c[1] == value or (value != value and c[1] != c[1]))
-            got = reduce_all(name, dtype, operand, drawn, {"calIndex": True}, mode=mode)
-            compare_typed(name, got[:size].view(DTYPES[dtype]), np.array([value], DTYPES[dtype]), dtype)
-            index = int(got[size : 2 * size].view({2: np.uint16, 4: np.uint32}[size])[0])
+            result = reduce_all(name, dtype, operand, drawn, {"calIndex": True}, mode)
+            compare_typed(name, result.typed()[:1], np.array([value], DTYPES[dtype]), dtype)
+            index = int(result.data[size : 2 * size].view({2: np.uint16, 4: np.uint32}[size])[0])
             assert index == repeat * operand.repeat * 32 // size + lane
-            got = reduce_all(name, dtype, operand, drawn, {}, mode=mode)
-            compare_typed(name, got[:size].view(DTYPES[dtype]), np.array([value], DTYPES[dtype]), dtype)
-            assert not got[size:].any() or mode == "checked"
+            result = reduce_all(name, dtype, operand, drawn, {}, mode)
+            compare_typed(name, result.typed()[:1], np.array([value], DTYPES[dtype]), dtype)
+            if mode == "fast":
+                assert not result.data[size:].any()
+            else:
+                assert result.defined[:size].all() and not result.defined[size:].any()
 
 
 def test_work_buffer_may_hold_the_result(seed: int) -> None:
@@ -205,3 +207,61 @@ def test_work_buffer_may_hold_the_result(seed: int) -> None:
     assert out[0].defined[:4].all()
     assert not out[0].defined[4:80].any()
     assert report["findings"] == []
+
+
+def tensors(dtype: str, dst_at: int = 0, work_at: int = 1024, elements: int = 640) -> list[Memory]:
+    kind = DTYPES[dtype]
+    return [given("ub", dtype, np.zeros(64, kind), dst_at), given("ub", dtype, np.zeros(elements, kind), 8192),
+            given("ub", dtype, np.zeros(1024, kind), work_at)]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+@pytest.mark.parametrize(("dtype", "size"), [(HALF, 2), (FLOAT, 4)])
+@pytest.mark.parametrize("name", ["ReduceSum", "ReduceMax", "ReduceMin"])
+def test_result_and_work_of_a_tensor_are_aligned(name: str, dtype: str, size: int, mode: str) -> None:
+    call = {"mask": 64, "repeatTimes": 5}
+    execute(name, tensors(dtype, 3 * size), call, "vector", mode)
+    refused(name, tensors(dtype, 3 * size + size // 2), call, "vector", f"dst (UB {dtype})", mode)
+    refused(name, tensors(dtype, 0, 1040), call, "vector", f"work (UB {dtype})", mode)
+    if name != "ReduceSum":  # value and index are stored as one
+        execute(name, tensors(dtype, 2 * size), call | {"calIndex": True}, "vector", mode)
+        refused(name, tensors(dtype, size), call | {"calIndex": True}, "vector", f"multiple of {2 * size}", mode)
+
+
+@pytest.mark.parametrize("name", ["ReduceSum", "ReduceMax", "ReduceMin"])
+def test_types_places_and_repeats_of_a_tensor(name: str) -> None:
+    call = {"mask": 64, "repeatTimes": 5}
+    for index, mentions in ((0, "src dtype"), (1, "src dtype"), (2, "work dtype")):
+        operands = tensors(FLOAT)
+        operands[index].dtype = HALF
+        refused(name, operands, call, "vector", mentions)
+    whole = [given("ub", "int32", np.zeros(64, np.int32), at) for at in (0, 1024, 2048)]
+    refused(name, whole, {"mask": 64, "repeatTimes": 1}, "vector", "dst dtype")
+    for index in (0, 2):
+        operands = tensors(FLOAT)
+        operands[index].space, operands[index].address = "gm", 0
+        refused(name, operands, call, "vector", "must lie in UB")
+    for repeats in (-1, 2**31):
+        refused(name, tensors(FLOAT), call | {"repeatTimes": repeats}, "vector", f"repeatTimes is {repeats}")
+    # The device's sequence splits more than 255 repeats itself.
+    execute(name, tensors(FLOAT, elements=300 * 64), call | {"repeatTimes": 300}, "vector", "fast")
+    out, _ = execute(name, tensors(FLOAT), call | {"repeatTimes": 0}, "vector")
+    assert not out[0].data.any()
+    # The results of 40 repeats do not fit 32 bytes.
+    operands = tensors(FLOAT, elements=40 * 64)
+    operands[2] = given("ub", FLOAT, np.zeros(8, np.float32), 1024)
+    refused(name, operands, call | {"repeatTimes": 40}, "vector", "work (UB float32) writes bytes")
+
+
+@pytest.mark.parametrize("name", ["ReduceMax", "ReduceMin"])
+def test_a_half_index_has_16_bits(name: str) -> None:
+    long = tensors(HALF, elements=65536 + 128)
+    data = long[1].typed()
+    data[65535] = 1 if name == "ReduceMax" else -1
+    long[1].data[:] = data.view(np.uint8)
+    long[2] = given("ub", HALF, np.zeros(4096, np.float16), 180224)
+    call = {"calCount": 65536, "calIndex": True}
+    out, _ = execute(name, long, call, "vector", "fast")
+    assert int(out[0].data[2:4].view(np.uint16)[0]) == 65535
+    refused(name, long, call | {"calCount": 65536 + 128}, "vector", "65536 elements or fewer", "fast")
+    execute(name, long, {"calCount": 65536 + 128}, "vector", "fast")

@@ -105,6 +105,31 @@ def test_lane_count_in_counter_mode(name: str) -> None:
     _core.sim.execute(name, listed, call | {"mask": [8, 0]}, "vector", "fast", {"counter_mode": True})
 
 
+def test_element_counts_in_counter_mode() -> None:
+    """Most instructions take the whole count; Copy, which keeps its repeats, at most a repeat's elements."""
+    from ascend_attention import _core
+
+    def run(name: str, dtype: str, count: int) -> None:
+        listed = [(m.space, m.dtype, m.data, m.address) for m in operands_of(name, dtype)]
+        call = {"mask": [count, 0], "repeatTimes": 1}
+        _core.sim.execute(name, listed, call, "vector", "fast", {"counter_mode": True})
+
+    run("Exp", FLOAT, 1024)
+    with pytest.raises(_core.SimulatorError, match=r"element count in counter mode\) is 2147483648"):
+        run("Exp", FLOAT, 2**31)
+    for dtype, lanes in ((HALF, 128), (FLOAT, 64)):
+        run("Copy", dtype, lanes)
+        with pytest.raises(_core.SimulatorError, match=rf"elements per repeat in counter mode\) is {lanes + 1}"):
+            run("Copy", dtype, lanes + 1)
+
+
+@pytest.mark.parametrize("name", ["WholeReduceMax", "WholeReduceMin"])
+def test_reduce_orders_end_at_only_index(name: str) -> None:
+    operands = operands_of("WholeReduceMax")
+    execute(name, operands, REPEAT_FORM | {"order": 3}, "vector", "fast")
+    refused(name, operands, REPEAT_FORM | {"order": 4}, "vector", "order is 4", "fast")
+
+
 @pytest.mark.parametrize("name", ["Add", "Exp", "Adds", "Duplicate", "CreateVecIndex", "Cast", "Select", "Brcb",
                                   "MulAddDst", "Axpy"])  # fmt: skip
 def test_destination_block_stride(name: str) -> None:
