@@ -141,7 +141,7 @@ void InitOutput(const Operands& operands, const py::dict& given, const sim::Site
     call.site = site;
     call.target = operands[0];
     call.element_bytes = ElementBytes(call.target.dtype);
-    call.count = params.U32("size");
+    call.count = params.Get<std::uint64_t>("size", 0);
     call.value = params.Get<std::uint64_t>("value", 0);
     params.Done();
     sim::Execute(call);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rarer calls of a vector core: block reductions, rearrangement, state that later calls use, stores that combine or
-// fill. A row of the output per call, which the test compares with NumPy.
+// The rarer calls of a vector core: fused arithmetic, block reductions, rearrangement, state that later calls use,
+// stores that combine or fill. A row of the output per call, which the test compares with NumPy.
 #include "vector_rows.h"
 
 using namespace AscendC;
@@ -8,6 +8,20 @@ using namespace AscendC;
 namespace {
 
 constexpr int32_t kCount = kRowCount;
+
+__aicore__ inline void Arithmetic(VectorRows& rows, const LocalTensor<float>& x, const LocalTensor<float>& y) {
+    ROW(float, AddRelu(dst, x, y, kCount))
+    ROW(float, SubRelu(dst, x, y, kCount))
+    ROW(float, Duplicate(dst, 2.0f, kCount); PipeBarrier<PIPE_V>(); FusedMulAdd(dst, x, y, kCount))
+    ROW(float, Duplicate(dst, 2.0f, kCount); PipeBarrier<PIPE_V>(); FusedMulAddRelu(dst, x, y, kCount))
+    ROW(int16_t, Or(dst, x.ReinterpretCast<int16_t>(), y.ReinterpretCast<int16_t>(), 2 * kCount))
+    LocalTensor<float> size = rows.At<float>(7);
+    Abs(size, x, kCount);
+    ROW(float, Sqrt(dst, size, kCount))
+    ROW(float, Rsqrt(dst, size, kCount))
+    ROW(float, Reciprocal(dst, size, kCount))
+    ROW(float, Ln(dst, size, kCount))
+}
 
 __aicore__ inline void Reductions(VectorRows& rows, const LocalTensor<float>& x, const LocalTensor<float>& y) {
     uint64_t even_blocks[2] = {0x00FF00FF00FF00FF, 0};
@@ -99,6 +113,7 @@ extern "C" __global__ __aicore__ void vector_more_headers(GM_ADDR x, GM_ADDR y, 
         VectorRows rows(pipe, x, y, out);
         const LocalTensor<float> first = rows.At<float>(0);
         const LocalTensor<float> second = rows.At<float>(1);
+        Arithmetic(rows, first, second);
         Reductions(rows, first, second);
         Rearrangement(rows, first);
         CompareMask(rows, first, second);

@@ -90,6 +90,9 @@ def test_init_output_sets_every_element(dtype: str, sample_rng: np.random.Genera
 def test_init_output_limits() -> None:
     gm = given("gm", "float32", np.zeros(64, np.float32))
     refused("InitOutput", [gm], {"size": 65}, "vector", "writes bytes")
+    # 2^62 floats would be 0 bytes in 64 bits.
+    for size in (2**40 + 1, 2**62):
+        refused("InitOutput", [gm], {"size": size}, "vector", f"size is {size}")
     refused("InitOutput", [given("gm", "float32", np.zeros(64, np.float32), 2)], {"size": 1}, "vector", "multiple of 4")
     refused("InitOutput", [given("gm", "int64", np.zeros(64, np.int64))], {"size": 1}, "vector", "sizeof(T) is 8")
     refused("InitOutput", [given("ub", "float32", np.zeros(64, np.float32))], {"size": 1}, "vector", "must lie in")

@@ -105,7 +105,20 @@ def rarer_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
     least, most = np.nanargmin(every_other), np.nanargmax(every_other)
     counted = np.arange(COUNT, dtype=np.int32) - 100
     greater = x > y
+    size = np.abs(x).astype(np.float64)
+    approximate = [
+        ("Sqrt", np.sqrt(size)),
+        ("Rsqrt", 1 / np.sqrt(size)),
+        ("Reciprocal", 1 / size),
+        ("Ln", np.log(size)),
+    ]
     rows: list[tuple[str, np.ndarray]] = [
+        ("AddRelu", np.maximum(x + y, zero)),
+        ("SubRelu", np.maximum(x - y, zero)),
+        ("FusedMulAdd", x * np.float32(2) + y),
+        ("FusedMulAddRelu", np.maximum(x * np.float32(2) + y, zero)),
+        ("Or", x.view(np.int16) | y.view(np.int16)),
+        *((what, values.astype(np.float32)) for what, values in approximate),
         ("BlockReduceSum", tree(blocks)),
         ("BlockReduceSum bits", np.where(even, tree(blocks), zero)),
         ("BlockReduceMin", blocks.min(1)),
@@ -134,7 +147,8 @@ def rarer_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
         ("InitOutput", np.full(COUNT - 3, 1.5, np.float32)),
         ("SetPadValue", np.concatenate([x[:5], np.full(3, -7, np.float32)])),
     ]
-    return [(what, values, 0.0) for what, values in rows]
+    tolerances = dict.fromkeys(("Sqrt", "Rsqrt", "Reciprocal", "Ln"), 1e-6)
+    return [(what, values, tolerances.get(what, 0.0)) for what, values in rows]
 
 
 def renamed_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
