@@ -12,6 +12,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import ExecError
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = "ascend_attention"
@@ -64,9 +65,13 @@ class CMakeBuild(build_ext):
             f"-DASCEND_ATTENTION_TORCH_DIR={torch or ''}",
             *shlex.split(os.environ.get("CMAKE_ARGS", "")),
         ]
-        subprocess.run(configure, check=True)
-        subprocess.run(["cmake", "--build", str(build)], check=True)
-        subprocess.run(["cmake", "--install", str(build), "--prefix", str(destination)], check=True)
+        for command in (
+            configure,
+            ["cmake", "--build", str(build)],
+            ["cmake", "--install", str(build), "--prefix", str(destination)],
+        ):
+            if subprocess.run(command, check=False).returncode != 0:
+                raise ExecError(f"failed: {shlex.join(command)}")
 
     def get_outputs(self) -> list[str]:
         return []
