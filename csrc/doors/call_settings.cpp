@@ -61,6 +61,14 @@ void CheckSoc(const std::string& argument, const std::string& name) {
     }
 }
 
+std::map<std::string, int> PlannedCores() {
+    std::map<std::string, int> cores;
+    for (const Soc& soc : KnownSocs()) {
+        cores.emplace(soc.name, soc.aic_count);
+    }
+    return cores;
+}
+
 void SetSettingsProvider(SettingsProvider provider) {
     const std::lock_guard<std::mutex> lock(provider_mutex);
     current_provider = std::move(provider);

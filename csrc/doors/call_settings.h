@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "api.h"
@@ -33,7 +34,9 @@ ASCEND_ATTENTION_API CallSettings DefaultSettings();
 // The same words for the environment and for Python's arguments; `argument` is what the refusal names.
 ASCEND_ATTENTION_API sim::Mode ModeFromName(const std::string& argument, const std::string& name);
 ASCEND_ATTENTION_API Contract ContractFromName(const std::string& argument, const std::string& name);
-// Refuses an SoC that the host or the machine does not know.
+// Refuses an SoC that the host does not know.
 ASCEND_ATTENTION_API void CheckSoc(const std::string& argument, const std::string& name);
+// AI cores per SoC, as the planner splits work over them.
+ASCEND_ATTENTION_API std::map<std::string, int> PlannedCores();
 
 }  // namespace ascend_attention::doors

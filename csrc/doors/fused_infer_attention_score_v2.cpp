@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "doors/call_settings.h"
-#include "doors/fused_infer_attention_score_v2_arguments.h"
 #include "doors/refusal.h"
+#include "fused_infer_attention_score_v2/arguments.h"
 #include "launch/launch.h"
 
 namespace ascend_attention::doors {
@@ -104,7 +104,7 @@ struct InputExtents {
 std::int64_t BytesOf(const OutputSpec& spec) { return NumElements(spec.shape) * SizeOf(spec.dtype); }
 
 TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shape, bool contiguous) {
-    return {data, DTypeFromName(dtype), std::move(shape), contiguous};
+    return ascend_attention::MakeTensorView(data, dtype, std::move(shape), contiguous);
 }
 
 std::string DTypeName(DType dtype) { return NameOf(dtype); }

@@ -11,7 +11,7 @@
 
 #include "door_bindings.h"
 #include "doors/fused_infer_attention_score_v2.h"
-#include "doors/fused_infer_attention_score_v2_arguments.h"
+#include "fused_infer_attention_score_v2/arguments.h"
 
 namespace py = pybind11;
 
@@ -50,8 +50,8 @@ public:
         try {
             field = py::cast<Field>(arguments_[name]);
         } catch (const py::cast_error&) {
-            throw py::type_error(std::string(doors::kFusedInferAttentionScoreV2) + ": " + name +
-                                 ": cannot be given as " + std::string(py::repr(arguments_[name])));
+            throw py::type_error(std::string(kFusedInferAttentionScoreV2) + ": " + name + ": cannot be given as " +
+                                 std::string(py::repr(arguments_[name])));
         }
     }
     bool took_all() const { return taken_ == arguments_.size(); }
@@ -64,9 +64,9 @@ private:
 Request ToRequest(const py::dict& arguments) {
     Request request;
     DictReader reader(arguments);
-    doors::VisitArguments(request, reader);
+    VisitArguments(request, reader);
     if (!reader.took_all()) {
-        throw py::type_error(std::string(doors::kFusedInferAttentionScoreV2) + ": unknown argument in " +
+        throw py::type_error(std::string(kFusedInferAttentionScoreV2) + ": unknown argument in " +
                              std::string(py::str(py::list(arguments.attr("keys")()))));
     }
     return request;

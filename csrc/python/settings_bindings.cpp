@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <cstdint>
 #include <memory>
@@ -114,6 +115,7 @@ void BindSettings(py::module_& m) {
         .def("with_instruction_limit", &WithInstructionLimit, py::arg("limit"),
              "Instructions a core may execute before the run is given up; 0 = the machine's own bound.")
         .def("reports", &Reports, "One dict per launch so far, see sim_report.h.");
+    m.def("planned_cores", &doors::PlannedCores, "AI cores per SoC, as plans are made for them.");
     m.def("default_settings", &doors::DefaultSettings, "What the environment says.");
     m.def(
         "read_settings_from",

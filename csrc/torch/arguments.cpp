@@ -3,6 +3,8 @@
 
 #include <exception>
 
+#include "doors/fused_infer_attention_score_v2.h"
+
 namespace ascend_attention::torch_door {
 namespace {
 
@@ -40,54 +42,61 @@ private:
     int count_ = 0;
 };
 
-}  // namespace
-
-DType ToDType(const Tensor& tensor) {
+struct DTypeRow {
     ScalarType type;
+    const char* name;
+};
+
+// As Python spells them, so that a refusal reads the same at every door.
+constexpr DTypeRow kDTypes[] = {
+    {ScalarType::Half, "float16"},
+    {ScalarType::BFloat16, "bfloat16"},
+    {ScalarType::Float, "float32"},
+    {ScalarType::Double, "float64"},
+    {ScalarType::Char, "int8"},
+    {ScalarType::Byte, "uint8"},
+    {ScalarType::Short, "int16"},
+    {ScalarType::Int, "int32"},
+    {ScalarType::Long, "int64"},
+    {ScalarType::Bool, "bool"},
+    {ScalarType::UInt16, "uint16"},
+    {ScalarType::UInt32, "uint32"},
+    {ScalarType::UInt64, "uint64"},
+    {ScalarType::ComplexHalf, "complex32"},
+    {ScalarType::ComplexFloat, "complex64"},
+    {ScalarType::ComplexDouble, "complex128"},
+    {ScalarType::Float8_e5m2, "float8_e5m2"},
+    {ScalarType::Float8_e4m3fn, "float8_e4m3fn"},
+    {ScalarType::Float8_e5m2fnuz, "float8_e5m2fnuz"},
+    {ScalarType::Float8_e4m3fnuz, "float8_e4m3fnuz"},
+};
+
+std::string DTypeNameOf(const Tensor& tensor) {
     try {
-        type = tensor.scalar_type();
+        const ScalarType type = tensor.scalar_type();
+        for (const DTypeRow& row : kDTypes) {
+            if (row.type == type) {
+                return row.name;
+            }
+        }
     } catch (const std::exception&) {
-        return DType::kOther;  // a type younger than the ABI version we target
+        // A type younger than the ABI version we target.
     }
-    switch (type) {
-        case ScalarType::Half:
-            return DType::kFloat16;
-        case ScalarType::BFloat16:
-            return DType::kBFloat16;
-        case ScalarType::Float:
-            return DType::kFloat32;
-        case ScalarType::Double:
-            return DType::kFloat64;
-        case ScalarType::Char:
-            return DType::kInt8;
-        case ScalarType::Byte:
-            return DType::kUInt8;
-        case ScalarType::Short:
-            return DType::kInt16;
-        case ScalarType::Int:
-            return DType::kInt32;
-        case ScalarType::Long:
-            return DType::kInt64;
-        case ScalarType::Bool:
-            return DType::kBool;
-        default:
-            return DType::kOther;
-    }
+    return "a dtype without a name in torch's stable interface";
 }
 
+}  // namespace
+
 TensorView ToView(const Tensor& tensor) {
-    TensorView view;
     // Only memory of this process can be read; the caller refuses the others by name.
-    view.data = tensor.is_cpu() ? tensor.data_ptr() : nullptr;
-    view.dtype = ToDType(tensor);
-    view.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
-    view.contiguous = tensor.is_contiguous();
-    return view;
+    const void* data = tensor.is_cpu() ? tensor.data_ptr() : nullptr;
+    Shape shape(tensor.sizes().begin(), tensor.sizes().end());
+    return doors::MakeTensorView(data, DTypeNameOf(tensor), std::move(shape), tensor.is_contiguous());
 }
 
 Arguments StackReader::ReadRequest() {
     Arguments arguments;
-    doors::VisitArguments(arguments.request, RequestReader(*this, arguments));
+    VisitArguments(arguments.request, RequestReader(*this, arguments));
     return arguments;
 }
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "doors/fused_infer_attention_score_v2_arguments.h"
+#include "fused_infer_attention_score_v2/arguments.h"
 
 namespace ascend_attention::torch_door {
 
@@ -49,7 +49,6 @@ private:
     std::string text_;
 };
 
-DType ToDType(const torch::stable::Tensor& tensor);
 TensorView ToView(const torch::stable::Tensor& tensor);
 
 // A request and the references that keep its tensors alive. (Hidden, as the ABI layer it holds is.)

@@ -49,7 +49,7 @@ void RefuseOtherDevices(const std::string& name, const Tensor& tensor) {
     if (!tensor.is_cpu()) {
         Status status;
         status.code = StatusCode::kInvalidParameter;
-        status.op = doors::kFusedInferAttentionScoreV2;
+        status.op = kFusedInferAttentionScoreV2;
         status.argument = name;
         status.given = "a tensor that is not on the CPU";
         status.allowed = "all tensors on the device of query";
@@ -117,7 +117,7 @@ void MaxWorkspace(StableIValue* stack, std::uint64_t, std::uint64_t) {
 std::string ArgumentSchema() {
     SchemaWriter writer;
     const Request defaults;
-    doors::VisitArguments(defaults, writer);
+    VisitArguments(defaults, writer);
     return writer.text();
 }
 
@@ -125,7 +125,7 @@ std::string ArgumentSchema() {
 }  // namespace ascend_attention::torch_door
 
 STABLE_TORCH_LIBRARY(ascend_attention, library) {
-    const std::string name = ascend_attention::doors::kFusedInferAttentionScoreV2;
+    const std::string name = ascend_attention::kFusedInferAttentionScoreV2;
     const std::string arguments = ascend_attention::torch_door::ArgumentSchema();
     library.def((name + "(" + arguments + ") -> (Tensor attention_out, Tensor softmax_lse)").c_str());
     // Returns nothing: torch.compile functionalises operators that mutate arguments, not operators that return them.
@@ -137,7 +137,7 @@ STABLE_TORCH_LIBRARY(ascend_attention, library) {
 }
 
 STABLE_TORCH_LIBRARY_IMPL(ascend_attention, CPU, library) {
-    const std::string name = ascend_attention::doors::kFusedInferAttentionScoreV2;
+    const std::string name = ascend_attention::kFusedInferAttentionScoreV2;
     library.impl(name.c_str(), &ascend_attention::torch_door::Functional);
     library.impl((name + ".out").c_str(), &ascend_attention::torch_door::Out);
     library.impl((name + "_get_max_workspace").c_str(), &ascend_attention::torch_door::MaxWorkspace);

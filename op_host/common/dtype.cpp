@@ -32,9 +32,13 @@ int64_t SizeOf(DType dtype) { return kRows[static_cast<size_t>(dtype)].bytes; }
 
 const char* NameOf(DType dtype) { return kRows[static_cast<size_t>(dtype)].name; }
 
-DType DTypeFromName(const std::string& name) {
+std::string BareDTypeName(const std::string& name) {
     const std::string prefix = "torch.";
-    const std::string bare = name.compare(0, prefix.size(), prefix) == 0 ? name.substr(prefix.size()) : name;
+    return name.compare(0, prefix.size(), prefix) == 0 ? name.substr(prefix.size()) : name;
+}
+
+DType DTypeFromName(const std::string& name) {
+    const std::string bare = BareDTypeName(name);
     for (const DTypeRow& row : kRows) {
         if (bare == row.name) {
             return row.dtype;

@@ -18,13 +18,15 @@ enum class DType : uint8_t {
     kInt32,
     kInt64,
     kBool,
-    kOther,  // anything the operators never accept (complex, float8, ...)
+    kOther,  // anything the operators never accept (complex, float8, ...): TensorView keeps its name
 };
 
 // Bytes of one element; 0 for kOther.
 int64_t SizeOf(DType dtype);
 // "float16", "bfloat16", "bool", ...; "other" for kOther.
 const char* NameOf(DType dtype);
+// `name` without a "torch." prefix.
+std::string BareDTypeName(const std::string& name);
 // The inverse of NameOf, also with a "torch." prefix; kOther when the name is unknown.
 DType DTypeFromName(const std::string& name);
 

@@ -2,28 +2,12 @@
 #include "common/soc.h"
 
 namespace ascend_attention {
-namespace {
-
-constexpr int64_t kMiB = int64_t(1) << 20;
-constexpr int64_t kGiB = int64_t(1) << 30;
-
-}  // namespace
 
 const std::vector<Soc>& KnownSocs() {
-    // name, AIC, AIV, MHz, L2, HBM
     static const std::vector<Soc> socs = {
-        {"Ascend910B1", 24, 48, 1850, 192 * kMiB, 64 * kGiB},
-        {"Ascend910B2", 24, 48, 1800, 192 * kMiB, 64 * kGiB},
-        {"Ascend910B2C", 24, 48, 1800, 192 * kMiB, 0},
-        {"Ascend910B3", 20, 40, 1800, 192 * kMiB, 64 * kGiB},
-        {"Ascend910B4", 20, 40, 1500, 96 * kMiB, 32 * kGiB},
-        {"Ascend910B4-1", 20, 40, 1500, 168 * kMiB, 32 * kGiB},
-        {"Ascend910_9362", 20, 40, 1500, 168 * kMiB, 32 * kGiB},
-        {"Ascend910_9372", 20, 40, 1800, 192 * kMiB, 64 * kGiB},
-        {"Ascend910_9381", 24, 48, 1800, 192 * kMiB, 64 * kGiB},
-        {"Ascend910_9382", 24, 48, 1800, 192 * kMiB, 64 * kGiB},
-        {"Ascend910_9391", 24, 48, 1850, 192 * kMiB, 64 * kGiB},
-        {"Ascend910_9392", 24, 48, 1850, 192 * kMiB, 64 * kGiB},
+        {"Ascend910B1", 24},    {"Ascend910B2", 24},    {"Ascend910B2C", 24},   {"Ascend910B3", 20},
+        {"Ascend910B4", 20},    {"Ascend910B4-1", 20},  {"Ascend910_9362", 20}, {"Ascend910_9372", 20},
+        {"Ascend910_9381", 24}, {"Ascend910_9382", 24}, {"Ascend910_9391", 24}, {"Ascend910_9392", 24},
     };
     return socs;
 }

@@ -12,11 +12,7 @@ namespace ascend_attention {
 
 struct Soc {
     std::string name;
-    int32_t aic_count = 0;  // AI cube cores; a mix kernel runs one block on each
-    int32_t aiv_count = 0;  // vector cores, two per AIC
-    int32_t mhz = 0;
-    int64_t l2_bytes = 0;
-    int64_t hbm_bytes = 0;  // 0: the platform file leaves it blank
+    int32_t aic_count = 0;  // AI cube cores, each with two vector cores; a mix kernel runs one block on each
 };
 
 // Every SoC we know, in the vendor's order.

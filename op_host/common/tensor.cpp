@@ -2,8 +2,18 @@
 #include "common/tensor.h"
 
 #include <limits>
+#include <utility>
 
 namespace ascend_attention {
+
+TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shape, bool contiguous) {
+    const std::string name = BareDTypeName(dtype);
+    return {data, DTypeFromName(name), std::move(shape), contiguous, name};
+}
+
+std::string DTypeText(const TensorView& tensor) {
+    return tensor.dtype == DType::kOther && !tensor.dtype_name.empty() ? tensor.dtype_name : NameOf(tensor.dtype);
+}
 
 int64_t NumElements(const Shape& shape) {
     int64_t count = 1;

@@ -17,7 +17,13 @@ struct TensorView {
     DType dtype = DType::kOther;
     Shape shape;
     bool contiguous = true;
+    std::string dtype_name;  // the caller's word for the dtype; needed for kOther only
 };
+
+// A view of a tensor whose dtype the caller knows by name ("float16", "torch.float16").
+TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shape, bool contiguous);
+// The dtype for a refusal: never just "other" when the caller gave it a name.
+std::string DTypeText(const TensorView& tensor);
 
 // Elements of a shape; saturates at INT64_MAX instead of overflowing.
 int64_t NumElements(const Shape& shape);

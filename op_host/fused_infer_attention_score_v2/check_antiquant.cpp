@@ -58,7 +58,7 @@ Status CheckPresence(const Scene& scene) {
     }
     if (!scene.quantised_keys() && scene.has_key_scale()) {
         return Refuse("FIA-C85", "dequant_scale_key", TensorText(request.dequant_scale_key),
-                      Concat("None when key is ", NameOf(request.key->dtype)));
+                      Concat("None when key is ", DTypeText(*request.key)));
     }
     return OkStatus();
 }
@@ -127,7 +127,7 @@ Status CheckPrefill(const Scene& scene) {
     const bool query_fits = request.query->dtype == DType::kBFloat16 || scene.extended();
     if (!query_fits || request.key->dtype != DType::kInt8 || request.quant_scale_out) {
         return Refuse("FIA-C88", "query",
-                      Concat("query ", NameOf(request.query->dtype), ", key ", NameOf(request.key->dtype),
+                      Concat("query ", DTypeText(*request.query), ", key ", DTypeText(*request.key),
                              ", quant_scale_out ", TensorText(request.quant_scale_out)),
                       "bfloat16 query, int8 key and value, output bfloat16 when Q_S > 1");
     }
@@ -197,7 +197,7 @@ Status CheckSingleRowModes(const Scene& scene) {
                       "None with int4 key and value");
     }
     if (MixedModes(request) && int8 && (request.query->dtype != DType::kFloat16 || request.quant_scale_out)) {
-        return Refuse("FIA-C100", "query", NameOf(request.query->dtype),
+        return Refuse("FIA-C100", "query", DTypeText(*request.query),
                       "float16 query and output with int8 keys, key_quant_mode 0 and value_quant_mode 1");
     }
     return OkStatus();

@@ -126,7 +126,6 @@ Status ReadDenseKeys(Scene& scene) {
     if (!scene.packed() && key.batch != scene.batch) {
         return Refuse("FIA-C22", "key", Concat("batch ", key.batch), Concat("the batch of query (", scene.batch, ")"));
     }
-    scene.key_batch = key.batch;
     (scene.packed() ? scene.key_tokens : scene.key_length) = key.length;
     int64_t key_width = 0;
     int64_t value_width = 0;
@@ -182,8 +181,8 @@ Status CheckHeadDimStep(const Scene& scene) {
     for (const int64_t dim : {scene.head_dim, scene.value_head_dim}) {
         if (dim % step != 0) {
             return Refuse("FIA-C30", "query", Concat("head_dim ", dim),
-                          Concat("a multiple of ", step, " when query is ", NameOf(scene.request.query->dtype),
-                                 " and key ", NameOf(scene.request.key->dtype)),
+                          Concat("a multiple of ", step, " when query is ", DTypeText(*scene.request.query),
+                                 " and key ", DTypeText(*scene.request.key)),
                           "Pad head_dim with zeros and keep softmax_scale.");
         }
     }

@@ -103,7 +103,7 @@ Status CheckMask(Scene& scene) {
     const Request& request = scene.request;
     const OptionalTensor& mask = request.atten_mask;
     if (mask && mask->dtype != DType::kBool && mask->dtype != DType::kInt8 && mask->dtype != DType::kUInt8) {
-        return Refuse("FIA-C41", "atten_mask", NameOf(mask->dtype), "bool, int8, uint8",
+        return Refuse("FIA-C41", "atten_mask", DTypeText(*mask), "bool, int8, uint8",
                       "Non-zero means hidden; additive float masks are not part of this operator.");
     }
     if (Status status = CheckSparseMode(scene); !status.ok()) {

@@ -11,7 +11,7 @@ Status CheckNzBasics(const Scene& scene) {
     if (request.query->dtype != DType::kBFloat16 || request.key->dtype != DType::kInt8 || scene.head_dim != 128 ||
         scene.query_length < 1 || scene.query_length > 16) {
         return Refuse("FIA-C153", "query",
-                      Concat(NameOf(request.query->dtype), " query, ", NameOf(request.key->dtype), " key, head_dim ",
+                      Concat(DTypeText(*request.query), " query, ", DTypeText(*request.key), " key, head_dim ",
                              scene.head_dim, ", Q_S ", scene.query_length),
                       "with an NZ cache: bfloat16 query, int8 key and value, head_dim 128, Q_S 1 to 16");
     }

@@ -12,7 +12,7 @@ Status CheckScaleOut(const Scene& scene) {
     const bool bfloat16 = scene.request.query->dtype == DType::kBFloat16 && scale.dtype == DType::kBFloat16;
     const bool float16 = scene.request.query->dtype == DType::kFloat16 && scale.dtype == DType::kFloat16;
     if (scale.dtype != DType::kFloat32 && !bfloat16 && !(float16 && scene.extended())) {
-        return Refuse("FIA-C72", "quant_scale_out", NameOf(scale.dtype), "float32, or bfloat16 with bfloat16 query");
+        return Refuse("FIA-C72", "quant_scale_out", DTypeText(scale), "float32, or bfloat16 with bfloat16 query");
     }
     const int64_t channels = scene.query_heads * scene.value_head_dim;
     const int64_t count = NumElements(scale.shape);
@@ -91,14 +91,14 @@ Status CheckPseShift(Scene& scene) {
     if (!scene.single_row()) {
         const bool fits = pse->dtype == query || (pse->dtype == DType::kFloat16 && query == DType::kInt8);
         return fits ? OkStatus()
-                    : Refuse("FIA-C54", "pse_shift", NameOf(pse->dtype),
+                    : Refuse("FIA-C54", "pse_shift", DTypeText(*pse),
                              "float16 with float16 or int8 query, bfloat16 with bfloat16 query");
     }
     if (shape[2] != 1) {
         return Refuse("FIA-C53", "pse_shift", Concat("shape ", ShapeText(shape)), "third dimension 1 when Q_S is 1");
     }
     if (pse->dtype != query) {
-        return Refuse("FIA-C55", "pse_shift", NameOf(pse->dtype), Concat("the dtype of query (", NameOf(query), ")"));
+        return Refuse("FIA-C55", "pse_shift", DTypeText(*pse), Concat("the dtype of query (", NameOf(query), ")"));
     }
     if (scene.head_dim % 16 != 0) {
         return Refuse("FIA-C55", "pse_shift", Concat("head_dim ", scene.head_dim),

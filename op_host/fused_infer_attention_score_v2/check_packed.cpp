@@ -179,7 +179,7 @@ Status CheckPackedNarrow(const Scene& scene) {
         return Refuse("FIA-C142", "input_layout", "'TND_NTD'", "TND, NTD_TND unless head_dim is 512");
     }
     if (request.query->dtype != DType::kBFloat16 && !scene.extended()) {
-        return Refuse("FIA-C143", "query", NameOf(request.query->dtype),
+        return Refuse("FIA-C143", "query", DTypeText(*request.query),
                       Concat("bfloat16 with input_layout ", scene.layout->name));
     }
     if (Status status = CheckPackedDims(scene); !status.ok()) {

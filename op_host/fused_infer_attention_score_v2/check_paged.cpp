@@ -40,7 +40,7 @@ Status CheckBlockSize(const Scene& scene) {
         return size % step == 0
                    ? OkStatus()
                    : Refuse("FIA-C60", "block_size", std::to_string(size),
-                            Concat("a multiple of ", step, " with ", NameOf(scene.request.key->dtype), " keys"));
+                            Concat("a multiple of ", step, " with ", DTypeText(*scene.request.key), " keys"));
     }
     const bool documented = size % 128 == 0 && size <= 512;
     const bool extended = scene.extended() && size % 16 == 0 && size <= 1024;

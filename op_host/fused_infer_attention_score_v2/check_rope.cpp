@@ -24,10 +24,10 @@ Status CheckRopeTypes(const Scene& scene) {
     const DType query = int8 ? DType::kBFloat16 : request.query->dtype;
     const DType key = request.key->dtype == DType::kInt8 ? DType::kBFloat16 : request.key->dtype;
     if (request.query_rope->dtype != query) {
-        return Refuse("FIA-C102", "query_rope", NameOf(request.query_rope->dtype), NameOf(query));
+        return Refuse("FIA-C102", "query_rope", DTypeText(*request.query_rope), NameOf(query));
     }
     if (request.key_rope->dtype != key) {
-        return Refuse("FIA-C102", "key_rope", NameOf(request.key_rope->dtype), NameOf(key));
+        return Refuse("FIA-C102", "key_rope", DTypeText(*request.key_rope), NameOf(key));
     }
     return OkStatus();
 }
@@ -240,7 +240,7 @@ Status CheckFullQuant(Scene& scene) {
     }
     if (request.key->dtype != DType::kInt8 || scene.head_dim != 512) {
         return Refuse("FIA-C117", "query",
-                      Concat("int8 query, ", NameOf(request.key->dtype), " key, head_dim ", scene.head_dim),
+                      Concat("int8 query, ", DTypeText(*request.key), " key, head_dim ", scene.head_dim),
                       "query, key and value all int8 with head_dim 512");
     }
     if (request.sparse_mode == 4) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIA 1: dtypes, contiguity, layout and ranks.
+#include <cmath>
 #include <limits>
 
 #include "fused_infer_attention_score_v2/check.h"
@@ -31,12 +32,14 @@ Status CheckDTypes(const Scene& scene) {
                       "int8 queries exist only in MLA full quantisation.");
     }
     if (!IsHalfWidth(query) && query != DType::kInt8) {
-        return Refuse("FIA-C1", "query", NameOf(query), "float16, bfloat16 (int8 in MLA full quantisation)");
+        return Refuse("FIA-C1", "query", DTypeText(*request.query),
+                      "float16, bfloat16 (int8 in MLA full quantisation)");
     }
     for (const NamedTensor& row : {NamedTensor{"key", &request.key}, NamedTensor{"value", &request.value}}) {
         const DType dtype = (*row.tensor)->dtype;
         if (!IsHalfWidth(dtype) && dtype != DType::kInt8 && dtype != DType::kInt32) {
-            return Refuse("FIA-C2", row.name, NameOf(dtype), "float16, bfloat16, int8, int32 (eight int4 each)");
+            return Refuse("FIA-C2", row.name, DTypeText(**row.tensor),
+                          "float16, bfloat16, int8, int32 (eight int4 each)");
         }
     }
     if (key != value) {
@@ -161,6 +164,12 @@ Status CheckPrecision(Scene& scene) {
                                  TensorText(request.query_rope), ", key_rope ", TensorText(request.key_rope)),
                           Concat(scene.layout->name, " only with query_rope, key_rope and head_dim 512"));
         }
+    }
+    // The kernel multiplies by a float32. (Not a number fails the comparison too.)
+    if (!(std::abs(request.softmax_scale) <= std::numeric_limits<float>::max())) {
+        return Refuse("FIA-A4", "softmax_scale", Concat(request.softmax_scale),
+                      Concat("a finite float32: at most ", std::numeric_limits<float>::max(), " in magnitude"),
+                      "The usual value is 1 / sqrt(head_dim).");
     }
     if (request.inner_precise < 0 || request.inner_precise > 3) {
         return Refuse("FIA-C12", "inner_precise", std::to_string(request.inner_precise), "0, 1, 2, 3");

@@ -86,7 +86,7 @@ AttentionProblem Lower(const Scene& scene) {
     const MaskAddressing mask = ReadsMask(scene) ? MaskOf(request.atten_mask->shape, scene.batch) : MaskAddressing{};
 
     AttentionProblem problem;
-    problem.op = kOperator;
+    problem.op = kFusedInferAttentionScoreV2;
     problem.dtype = request.query->dtype;
     problem.query_heads = scene.query_heads;
     problem.key_heads = scene.key_heads;

@@ -71,7 +71,7 @@ void Bind(const Scene& scene, Prepared* prepared) {
 Status RefuseOutput(const char* name, const TensorView& given, const OutputSpec& wanted) {
     return fia_v2::Refuse(
         "FIA-A3", name,
-        Concat(NameOf(given.dtype), " ", ShapeText(given.shape), given.contiguous ? "" : ", non-contiguous"),
+        Concat(DTypeText(given), " ", ShapeText(given.shape), given.contiguous ? "" : ", non-contiguous"),
         Concat(NameOf(wanted.dtype), " ", ShapeText(wanted.shape), ", contiguous"));
 }
 

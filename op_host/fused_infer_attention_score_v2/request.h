@@ -12,6 +12,8 @@
 
 namespace ascend_attention {
 
+inline constexpr const char* kFusedInferAttentionScoreV2 = "npu_fused_infer_attention_score_v2";
+
 struct FusedInferAttentionScoreV2Request {
     using OptionalTensor = std::optional<TensorView>;
     using OptionalLengths = std::optional<std::vector<int64_t>>;

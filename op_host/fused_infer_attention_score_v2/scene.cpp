@@ -9,7 +9,7 @@ Status Refuse(const char* rule, const std::string& argument, const std::string& 
               const std::string& help) {
     Status status;
     status.code = StatusCode::kInvalidParameter;
-    status.op = kOperator;
+    status.op = kFusedInferAttentionScoreV2;
     status.argument = argument;
     status.rule = rule;
     status.given = given;
@@ -19,7 +19,7 @@ Status Refuse(const char* rule, const std::string& argument, const std::string& 
 }
 
 std::string TensorText(const OptionalTensor& tensor) {
-    return tensor ? Concat(NameOf(tensor->dtype), " ", ShapeText(tensor->shape)) : "None";
+    return tensor ? Concat(DTypeText(*tensor), " ", ShapeText(tensor->shape)) : "None";
 }
 
 std::vector<int64_t> LengthsPerBatch(const OptionalLengths& lengths, int64_t batch, int64_t whole) {

@@ -18,8 +18,6 @@ using Request = FusedInferAttentionScoreV2Request;
 using OptionalTensor = Request::OptionalTensor;
 using OptionalLengths = Request::OptionalLengths;
 
-constexpr const char* kOperator = "npu_fused_infer_attention_score_v2";
-
 // How paged keys lie. kDense: no block_table.
 enum class Cache : uint8_t { kDense, kBBH, kBNBD, kNZ };
 
@@ -37,7 +35,6 @@ struct Scene {
     int64_t query_heads = 0;
     int64_t head_dim = 0;
     int64_t key_heads = 0;
-    int64_t key_batch = 0;
     int64_t key_tokens = 0;
     int64_t key_length = 0;  // KV_S; paged: columns of block_table * block_size
     int64_t key_head_dim = 0;

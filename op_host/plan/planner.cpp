@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/integers.h"
 #include "common/text.h"
 #include "plan/split.h"
 #include "plan/visible_keys.h"
@@ -15,9 +16,6 @@ constexpr int64_t kHeadsMax = 65535;
 constexpr int64_t kSequencesMax = int64_t(1) << 24;
 constexpr int64_t kTilesMax = int64_t(UINT32_MAX);
 constexpr int64_t kRowsMax = INT32_MAX;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 
 Status NoPlan(const AttentionProblem& problem, const std::string& what, int64_t given, int64_t limit) {
     Status status;
@@ -118,7 +116,6 @@ SequencePlan PlanSequence(const ProblemSequence& sequence, int64_t fold) {
 
 AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold) {
     AttentionPlan plan{};
-    plan.version = kPlanVersion;
     plan.sequence_count = uint32_t(problem.sequences.size());
     plan.head_count = uint32_t(problem.query_heads / fold);
     plan.group_fold = uint32_t(fold);

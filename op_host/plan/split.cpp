@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "common/integers.h"
 #include "plan/visible_keys.h"
 
 namespace ascend_attention {
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Sum of clamp(start + i * step, 0, limit) for i in [0, count).
 int64_t SumClamped(int64_t start, int64_t step, int64_t count, int64_t limit) {

@@ -117,7 +117,7 @@ def npu_fused_infer_attention_score_v2(
         learnable_sink: not supported yet.
         num_query_heads: N.
         num_key_value_heads: KV_N, a divisor of N; 0: the same as N. Query head h reads key head h // (N / KV_N).
-        softmax_scale: factor of Q K^T, usually D ** -0.5.
+        softmax_scale: factor of Q K^T, usually D ** -0.5; finite in float32.
         pre_tokens, next_tokens: keys seen to the left and right of the diagonal. sparse_mode 0 with a mask: query i
             sees i - pre_tokens ... i + next_tokens. sparse_mode 4: the same around the diagonal that ends at the last
             query and the last key. Ignored otherwise. One of them may be negative.

@@ -98,6 +98,11 @@ def test_the_soc_decides_how_many_cores_work() -> None:
     assert blocks == {"Ascend910B1": 24, "Ascend910B4": 20}
 
 
+def test_planner_and_machine_know_the_same_processors() -> None:
+    # Neither may include the other, so each has a table: a plan for more cores than the machine has would not launch.
+    assert _core.planned_cores() == _core.sim.soc_table()
+
+
 @pytest.mark.parametrize(
     ("arguments", "argument"), [({"soc": "Ascend310"}, "soc"), ({"mode": "timid"}, "mode"), ({"soc": ""}, "soc")]
 )

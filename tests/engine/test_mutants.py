@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
-from helpers.engine_mutants import Edit, run_mutant
+from helpers.engine_mutants import Edit, compiler, run_mutant
 
 CUBE = "engine/cube_stages.h"
 VECTOR = "engine/vector_stages.h"
@@ -52,6 +53,28 @@ VALUE_MUTANTS = {
     ),
     "scale is forgotten": (Edit(VECTOR, "plan_.scale, count", "1.0F, count"),),
 }
+
+
+def test_compiler_is_a_command_of_any_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "ccache 'g++ 12' -m64")
+    assert compiler(tmp_path) == ["ccache", "g++ 12", "-m64"]
+    monkeypatch.delenv("CXX")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("clang++", "c++", "recorded++"):
+        (programs / name).write_text("")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    assert compiler(tmp_path) == [str(programs / "clang++")]
+    record = tmp_path / str(sys.implementation.cache_tag) / "CMakeFiles" / "3.25.1" / "CMakeCXXCompiler.cmake"
+    record.parent.mkdir(parents=True)
+    record.write_text(f'set(CMAKE_CXX_COMPILER "{programs}/recorded++")\nset(CMAKE_CXX_COMPILER_ARG1 " g++")\n')
+    assert compiler(tmp_path) == [str(programs / "recorded++"), "g++"]
+    record.write_text('set(CMAKE_CXX_COMPILER "/gone/c++")\nset(CMAKE_CXX_COMPILER_ARG1 "")\n')
+    assert compiler(tmp_path) == [str(programs / "clang++")]
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(FileNotFoundError, match="set CXX"):
+        compiler(tmp_path)
 
 
 def test_unchanged_engine_passes(tmp_path: Path) -> None:

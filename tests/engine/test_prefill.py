@@ -8,9 +8,12 @@ access outside a buffer ends the launch with a SimulatorError.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import torch
+from helpers.doors import same_bits, through_numpy, through_torch
 from helpers.fia_cases import FiaCase, random_case
 from helpers.fia_edges import edge_cases
 
@@ -61,13 +64,57 @@ def test_many_tiles_checked(dtype: str, head_dim: int) -> None:
     run_and_judge(dataclasses.replace(LONG, dtype=dtype, head_dim=head_dim), "checked")
 
 
+def loads_of(case: FiaCase) -> int:
+    """MTE2 instructions of a run."""
+    with ascend_attention.simulator() as run:
+        ascend_attention.npu_fused_infer_attention_score_v2(**case.arguments())
+    return int(run.report.launches[0].instructions["MTE2"])
+
+
+def test_rows_further_apart_than_nd2nz_can_step() -> None:
+    """256 heads of 256 channels: token rows 65536 elements apart, one more than srcDValue can say."""
+    far = FiaCase("far", "BSND", num_query_heads=256, query_length=3, key_length=5, head_dim=256)
+    near = dataclasses.replace(far, num_query_heads=255)
+    run_and_judge(near, "checked")
+    run_and_judge(far, "checked")
+    # Per head 3 rows of query, 5 of key and 5 of value, each an instruction of its own instead of one for all.
+    assert loads_of(far) - loads_of(near) >= 256 * (3 + 5 + 5) - 255 * 3
+
+
+def test_more_sequences_than_cores() -> None:
+    """A core walks from one sequence to the next, empty and shorter ones included."""
+    lengths = tuple(1 + i % 3 for i in range(70))
+    case = FiaCase(
+        "many", "BSND", batch=70, num_query_heads=2, num_key_value_heads=1, query_length=3, key_length=20, head_dim=16,
+        actual_seq_qlen=lengths, actual_seq_kvlen=tuple(i % 21 for i in range(70)), sparse_mode=3, mask_shape="SS",
+    )  # fmt: skip
+    for soc in ("Ascend910B2", "Ascend910B4"):
+        with ascend_attention.simulator(soc=soc) as run:
+            ascend_attention.npu_fused_infer_attention_score_v2(**case.arguments())
+        assert run.report.launches[0].blocks < case.batch
+    run_and_judge(case, "checked")
+
+
+@pytest.fixture
+def torch_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("torch_threads")
 def test_results_do_not_depend_on_cores_threads_or_mode() -> None:
-    """One query row is computed by one core in a fixed order: the bits are the same on any SoC and in any mode."""
+    """One query row is computed by one core in a fixed order: the bits are the same on any SoC, with any number of
+    host threads and in any mode."""
     arguments = dataclasses.replace(LONG, head_dim=64, batch=2).arguments()
-    results = []
+    results = {}
     for soc, mode in (("Ascend910B2", "fast"), ("Ascend910B4", "fast"), ("Ascend910B2", "checked")):
         with ascend_attention.simulator(soc=soc, mode=mode):
-            results.append(ascend_attention.npu_fused_infer_attention_score_v2(**arguments))
-    for out, lse in results[1:]:
-        np.testing.assert_array_equal(out, results[0][0])
-        np.testing.assert_array_equal(lse, results[0][1])
+            results[soc, mode, 0] = through_numpy(arguments)
+    for threads in (1, 2, 5):
+        torch.set_num_threads(threads)  # the doors for tensors run the machine on as many
+        with ascend_attention.simulator():
+            results["Ascend910B2", "fast", threads] = through_torch(arguments)
+    first = results["Ascend910B2", "fast", 0]
+    for run, result in results.items():
+        assert all(same_bits(a, b) for a, b in zip(result, first, strict=True)), run

@@ -8,6 +8,8 @@ replaced. It runs in an interpreter of its own, so nothing of it is left in the 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -62,10 +64,10 @@ def run_mutant(directory: Path, edits: tuple[Edit, ...]) -> tuple[set[str], str]
         path.write_text(text.replace(edit.old, edit.new))
     package = directory / "package" / "ascend_attention"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "*kernels*.so"))
-    compilers = [_compile(source, package, core_type) for core_type in CORE_TYPES]
-    for compiler in compilers:
-        output, _ = compiler.communicate()
-        assert compiler.returncode == 0, output
+    runs = [_compile(source, package, core_type) for core_type in CORE_TYPES]
+    for compilation in runs:
+        output, _ = compilation.communicate()
+        assert compilation.returncode == 0, output
     environment = dict(os.environ, PYTHONPATH=str(package.parent), ASCEND_ATTENTION_SIM="checked")
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(ROOT / "tests")],
@@ -79,9 +81,24 @@ def run_mutant(directory: Path, edits: tuple[Edit, ...]) -> tuple[set[str], str]
     return set(kinds.split()[1:]), run.stdout
 
 
+def compiler(build: Path = ROOT / "build") -> list[str]:
+    """The C++ compiler as a command: what CXX says, what CMake used for the package, or the first one on PATH."""
+    if words := shlex.split(os.environ.get("CXX", "")):
+        return words
+    # CXX="ccache g++" is recorded as the program and its first argument.
+    for record in sorted(build.glob(f"{sys.implementation.cache_tag}/CMakeFiles/*/CMakeCXXCompiler.cmake")):
+        recorded = dict(re.findall(r'^set\((CMAKE_CXX_COMPILER(?:_ARG1)?) "(.*)"\)$', record.read_text(), re.MULTILINE))
+        if program := shutil.which(recorded.get("CMAKE_CXX_COMPILER", "")):
+            return [program, *shlex.split(recorded.get("CMAKE_CXX_COMPILER_ARG1", ""))]
+    for name in ("g++", "clang++", "c++"):
+        if path := shutil.which(name):
+            return [path]
+    raise FileNotFoundError("no C++ compiler: set CXX, or put g++, clang++ or c++ on PATH")
+
+
 def _compile(source: Path, package: Path, core_type: str) -> subprocess.Popen[str]:
     command = [
-        os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
+        *compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
         "-D__CCE_AICORE__=220", "-D__DAV_C220__", *CORE_TYPES[core_type],
         f"-I{ROOT / 'simulator' / 'include'}", f"-I{source}",
         str(source / "variants" / "attention_prefill_float16.cpp"),

@@ -322,6 +322,44 @@ def _pick_tokens(rng: np.random.Generator, case: FiaCase) -> tuple[int, int]:
     return pre, next_
 
 
+def _pick_heads(rng: np.random.Generator, max_query_heads: int, max_group: int) -> tuple[int, int]:
+    """Key heads and query heads per key head; one time in eight a group of up to ``max_group``."""
+    key_heads = int(rng.integers(1, max_query_heads + 1))
+    group = int(rng.integers(1, max_query_heads // key_heads + 1))
+    if rng.random() < 0.125 and max_group > 1:
+        return 1, int(rng.integers(1, max_group + 1))
+    return key_heads, group
+
+
+def _shrink(batch: int, query_length: int, key_length: int, most: int) -> tuple[int, int, int]:
+    """Smaller until batch x query_length x key_length is at most ``most``, or nothing is left to take away."""
+    while batch * query_length * key_length > most:
+        if query_length >= max(2, key_length // 4) and query_length > 2:
+            query_length = max(2, query_length * 2 // 3)
+        elif key_length > 1:
+            key_length = max(1, key_length * 2 // 3)
+        elif batch > 1:
+            batch -= 1
+        else:
+            break
+    return batch, query_length, key_length
+
+
+def _pick_mask_shape(rng: np.random.Generator, mode: int) -> str | None:
+    if mode >= 2:
+        return str(_pick(rng, COMPRESSED_MASK_SHAPES))
+    return str(_pick(rng, FULL_MASK_SHAPES)) if mode == 1 or rng.random() < 0.6 else None
+
+
+def _pick_lengths(rng: np.random.Generator, batch: int, full: int) -> tuple[int, ...] | None:
+    """None, one length for all, one per batch, or more than there are batches."""
+    kind = rng.integers(4)
+    if kind == 0:
+        return None
+    count = 1 if kind == 1 else batch + int(rng.integers(0, 3)) * int(kind == 3)
+    return tuple(int(_pick(rng, (0, 1, full, *rng.integers(0, full + 1, 4)))) for _ in range(count))
+
+
 def random_case(
     rng: np.random.Generator,
     *,
@@ -340,36 +378,15 @@ def random_case(
 ) -> FiaCase:
     """One legal case. ``max_work`` bounds ``case.work``; one case in eight has a large group (up to ``max_group``)."""
     batch = int(rng.integers(1, max_batch + 1))
-    key_heads = int(rng.integers(1, max_query_heads + 1))
-    group = int(rng.integers(1, max_query_heads // key_heads + 1))
-    if rng.random() < 0.125 and max_group > 1:
-        key_heads, group = 1, int(rng.integers(1, max_group + 1))
+    key_heads, group = _pick_heads(rng, max_query_heads, max_group)
     head_dim = 16 * int(rng.integers(1, max_head_dim // 16 + 1))
     query_length = _pick_length(rng, 2, max_query_length)
     key_length = _pick_length(rng, 1, max_key_length)
-    while batch * key_heads * group * query_length * key_length * head_dim > max_work:
-        if query_length >= max(2, key_length // 4) and query_length > 2:
-            query_length = max(2, query_length * 2 // 3)
-        elif key_length > 1:
-            key_length = max(1, key_length * 2 // 3)
-        elif batch > 1:
-            batch -= 1
-        else:
-            break
+    batch, query_length, key_length = _shrink(
+        batch, query_length, key_length, max_work // (key_heads * group * head_dim)
+    )
     mode = int(_pick(rng, sparse_modes))
-    mask_shape = None
-    if mode <= 1 and (mode == 1 or rng.random() < 0.6):
-        mask_shape = _pick(rng, FULL_MASK_SHAPES)
-    elif mode >= 2:
-        mask_shape = _pick(rng, COMPRESSED_MASK_SHAPES)
-
-    def lengths(full: int) -> tuple[int, ...] | None:
-        kind = rng.integers(4)
-        if kind == 0:
-            return None
-        count = 1 if kind == 1 else batch + int(rng.integers(0, 3)) * int(kind == 3)
-        return tuple(int(_pick(rng, (0, 1, full, *rng.integers(0, full + 1, 4)))) for _ in range(count))
-
+    mask_shape = _pick_mask_shape(rng, mode)
     case = FiaCase(
         name="random",
         input_layout=_pick(rng, layouts),
@@ -385,8 +402,8 @@ def random_case(
         mask_dtype=_pick(rng, MASK_DTYPES),
         mask_pattern=_pick(rng, ("random", "random", "rows", "causal", "padding", "all", "none")),
         mask_padded=bool(rng.random() < 0.3),
-        actual_seq_qlen=lengths(query_length),
-        actual_seq_kvlen=lengths(key_length),
+        actual_seq_qlen=_pick_lengths(rng, batch, query_length),
+        actual_seq_kvlen=_pick_lengths(rng, batch, key_length),
         inner_precise=int(rng.integers(4)),
         return_softmax_lse=bool(rng.random() < 0.8),
         data=_pick(rng, data_kinds) if rng.random() < 0.5 else data_kinds[0],

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-_ITEM_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8, "other": 8, "bool": 1, "int8": 1, "uint8": 1}
+RESULTS = ("attention_out", "softmax_lse")
 _TENSOR = re.compile(r"(\w+)\[([-\d,]*)\](~?)")
 
 
@@ -34,11 +34,19 @@ class Rule:
                 sizes = [int(size) for size in match[2].split(",") if size]
                 if min(sizes, default=0) < 0:
                     return 1 << 62  # no array has such a shape
-                total += math.prod(sizes) * _ITEM_BYTES.get(match[1], 2)
+                total += math.prod(sizes) * _dtype(match[1]).itemsize
         return total
 
+    def about_results(self) -> bool:
+        return any(name in self.texts for name in RESULTS)
+
     def arguments(self) -> dict[str, Any]:
-        return {name: _value(text) for name, text in self.texts.items()}
+        """Of the functional call."""
+        return {name: _value(text) for name, text in self.texts.items() if name not in RESULTS}
+
+    def results(self) -> dict[str, Any]:
+        """Those of the caller's own result tensors that the rule gives."""
+        return {name: _value(self.texts[name]) for name in RESULTS if name in self.texts}
 
 
 def read_rules(path: Path) -> Iterator[Rule]:
@@ -71,13 +79,16 @@ def _value(text: str) -> Any:
     return text
 
 
-def _array(dtype: str, shape: tuple[int, ...], strided: bool) -> np.ndarray:
-    if dtype == "bfloat16":
+def _dtype(name: str) -> np.dtype:
+    if name == "bfloat16":
         import ml_dtypes
 
-        kind = np.dtype(ml_dtypes.bfloat16)
-    else:
-        kind = np.dtype("complex64" if dtype == "other" else dtype)
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def _array(dtype: str, shape: tuple[int, ...], strided: bool) -> np.ndarray:
+    kind = _dtype(dtype)
     if not strided:
         return np.zeros(shape, kind)
     return np.zeros((*shape[:-1], 2 * shape[-1]), kind)[..., ::2]

@@ -2,18 +2,17 @@
 // Reads requests written as words: see tests/conformance/fia_v2_rules.txt.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "fused_infer_attention_score_v2/request.h"
+#include "fused_infer_attention_score_v2/arguments.h"
 
 namespace case_file {
 
-using ascend_attention::DTypeFromName;
 using ascend_attention::TensorView;
 using Request = ascend_attention::FusedInferAttentionScoreV2Request;
 
@@ -35,11 +34,8 @@ inline std::optional<TensorView> ParseTensor(const std::string& text) {
     if (open == std::string::npos || close == std::string::npos) {
         throw std::runtime_error("not a tensor: " + text);
     }
-    TensorView view;
-    view.dtype = DTypeFromName(text.substr(0, open));
-    view.shape = ParseNumbers(text.substr(open + 1, close - open - 1));
-    view.contiguous = text.back() != '~';
-    return view;
+    return ascend_attention::MakeTensorView(nullptr, text.substr(0, open),
+                                            ParseNumbers(text.substr(open + 1, close - open - 1)), text.back() != '~');
 }
 
 inline std::optional<std::vector<int64_t>> ParseLengths(const std::string& text) {
@@ -52,84 +48,71 @@ inline std::optional<std::vector<int64_t>> ParseLengths(const std::string& text)
     return ParseNumbers(text.substr(1, text.size() - 2));
 }
 
-// Sets the argument `name` of `request` from its text.
+// Visitor that sets the argument `name` from its text.
+class ArgumentSetter {
+public:
+    ArgumentSetter(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
+
+    template <class Field>
+    void operator()(const char* name, Field& field) {
+        if (name_ == name) {
+            found_ = true;
+            Set(field);
+        }
+    }
+    bool found() const { return found_; }
+
+private:
+    void Set(Request::OptionalTensor& field) { field = ParseTensor(text_); }
+    void Set(Request::OptionalLengths& field) { field = ParseLengths(text_); }
+    void Set(std::optional<int64_t>& field) { field = std::stoll(text_); }
+    void Set(int64_t& field) { field = std::stoll(text_); }
+    void Set(double& field) { field = std::stod(text_); }
+    void Set(bool& field) { field = text_ == "true"; }
+    void Set(std::string& field) { field = text_; }
+
+    std::string name_;
+    std::string text_;
+    bool found_ = false;
+};
+
 inline void SetArgument(Request& request, const std::string& name, const std::string& text) {
-    using Setter = std::function<void(Request&, const std::string&)>;
-#define TENSOR(field)                                                              \
-    {                                                                              \
-        #field, [](Request& r, const std::string& t) { r.field = ParseTensor(t); } \
-    }
-#define LENGTHS(field)                                                              \
-    {                                                                               \
-        #field, [](Request& r, const std::string& t) { r.field = ParseLengths(t); } \
-    }
-#define NUMBER(field)                                                             \
-    {                                                                             \
-        #field, [](Request& r, const std::string& t) { r.field = std::stoll(t); } \
-    }
-    static const std::map<std::string, Setter> setters = {
-        TENSOR(query),
-        TENSOR(key),
-        TENSOR(value),
-        TENSOR(query_rope),
-        TENSOR(key_rope),
-        TENSOR(pse_shift),
-        TENSOR(atten_mask),
-        LENGTHS(actual_seq_qlen),
-        LENGTHS(actual_seq_kvlen),
-        TENSOR(block_table),
-        TENSOR(dequant_scale_query),
-        TENSOR(dequant_scale_key),
-        TENSOR(dequant_offset_key),
-        TENSOR(dequant_scale_value),
-        TENSOR(dequant_offset_value),
-        TENSOR(dequant_scale_key_rope),
-        TENSOR(quant_scale_out),
-        TENSOR(quant_offset_out),
-        TENSOR(learnable_sink),
-        NUMBER(num_query_heads),
-        NUMBER(num_key_value_heads),
-        {"softmax_scale", [](Request& r, const std::string& t) { r.softmax_scale = std::stod(t); }},
-        NUMBER(pre_tokens),
-        NUMBER(next_tokens),
-        {"input_layout", [](Request& r, const std::string& t) { r.input_layout = t; }},
-        NUMBER(sparse_mode),
-        NUMBER(block_size),
-        NUMBER(query_quant_mode),
-        NUMBER(key_quant_mode),
-        NUMBER(value_quant_mode),
-        NUMBER(inner_precise),
-        {"return_softmax_lse", [](Request& r, const std::string& t) { r.return_softmax_lse = t == "true"; }},
-        NUMBER(query_dtype),
-        NUMBER(key_dtype),
-        NUMBER(value_dtype),
-        NUMBER(query_rope_dtype),
-        NUMBER(key_rope_dtype),
-        NUMBER(key_shared_prefix_dtype),
-        NUMBER(value_shared_prefix_dtype),
-        NUMBER(dequant_scale_query_dtype),
-        NUMBER(dequant_scale_key_dtype),
-        NUMBER(dequant_scale_value_dtype),
-        NUMBER(dequant_scale_key_rope_dtype),
-    };
-#undef TENSOR
-#undef LENGTHS
-#undef NUMBER
-    const auto found = setters.find(name);
-    if (found == setters.end()) {
+    ArgumentSetter setter(name, text);
+    ascend_attention::VisitArguments(request, setter);
+    if (!setter.found()) {
         throw std::runtime_error("no such argument: " + name);
     }
-    found->second(request, text);
+}
+
+// The caller's own result tensors, of an out-variant.
+struct Results {
+    std::optional<TensorView> attention_out;
+    std::optional<TensorView> softmax_lse;
+};
+
+// False when `name` is not a result.
+inline bool SetResult(Results& results, const std::string& name, const std::string& text) {
+    if (name != "attention_out" && name != "softmax_lse") {
+        return false;
+    }
+    (name == "attention_out" ? results.attention_out : results.softmax_lse) = ParseTensor(text);
+    return true;
+}
+
+// Splits "name=value".
+inline std::pair<std::string, std::string> ParseWord(const std::string& word) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos) {
+        throw std::runtime_error("not argument=value: " + word);
+    }
+    return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
 // Applies "name=value" words to `request`.
 inline void SetArguments(Request& request, std::istream& words) {
     for (std::string word; words >> word;) {
-        const size_t equals = word.find('=');
-        if (equals == std::string::npos) {
-            throw std::runtime_error("not argument=value: " + word);
-        }
-        SetArgument(request, word.substr(0, equals), word.substr(equals + 1));
+        const auto [name, text] = ParseWord(word);
+        SetArgument(request, name, text);
     }
 }
 

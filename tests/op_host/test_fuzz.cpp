@@ -3,6 +3,7 @@
 // of extreme values. Whatever comes in, the answer is a verdict of the document with its rule, never a failed plan;
 // under the sanitizers this also shows that no number overflows on the way.
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "api.h"
@@ -75,11 +76,15 @@ Pool ReadPool(const std::string& path) {
         Request request;
         std::istringstream words(line);
         for (std::string word; words >> word;) {
-            const size_t equals = word.find('=');
-            if (equals != std::string::npos) {
-                pool.arguments.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+            if (word.find('=') == std::string::npos) {
+                continue;
+            }
+            const auto [name, text] = case_file::ParseWord(word);
+            case_file::Results results;
+            if (!case_file::SetResult(results, name, text)) {
+                pool.arguments.emplace_back(name, text);
                 if (base) {
-                    case_file::SetArgument(request, word.substr(0, equals), word.substr(equals + 1));
+                    case_file::SetArgument(request, name, text);
                 }
             }
         }

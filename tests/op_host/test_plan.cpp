@@ -92,7 +92,6 @@ void CheckCoverage(const AttentionProblem& problem, const Plan& plan, const std:
 
 void CheckLimits(const AttentionProblem& problem, const Plan& plan, const Soc& soc, const std::string& context) {
     const AttentionPlan& header = plan.header();
-    CHECK_EQ_CONTEXT(header.version, kPlanVersion, context);
     CHECK_EQ_CONTEXT(header.sequence_count, uint32_t(problem.sequences.size()), context);
     CHECK_CONTEXT(header.core_count >= 1 && int64_t(header.core_count) <= soc.aic_count, context);
     CHECK_EQ_CONTEXT(plan.block_count, header.core_count, context);

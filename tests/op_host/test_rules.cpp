@@ -2,6 +2,7 @@
 // Every rule of the conformance file: the request that breaks it is refused under its id, its neighbour is not.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -35,6 +36,28 @@ StatusCode CodeOf(const std::string& name) {
     throw std::runtime_error("no such verdict: " + name);
 }
 
+// A case about the caller's own results: the request itself is legal. One that is not given fits.
+void CheckResults(const Request& request, Contract contract, const case_file::Results& results, StatusCode wanted,
+                  const std::string& rule, const std::string& line) {
+    FusedInferAttentionScoreV2Outputs outputs;
+    const Status inferred = InferOutputs(request, contract, &outputs);
+    CHECK_CONTEXT(inferred.ok(), line + "\n    -> " + inferred.Text());
+    const auto fitting = [](const OutputSpec& spec) {
+        return MakeTensorView(nullptr, NameOf(spec.dtype), spec.shape, true);
+    };
+    const Status status = CheckOutputs(outputs, request.return_softmax_lse,
+                                       results.attention_out ? *results.attention_out : fitting(outputs.attention_out),
+                                       results.softmax_lse ? *results.softmax_lse : fitting(outputs.softmax_lse));
+    const std::string context = line + "\n    -> " + status.Text();
+    CHECK_EQ_CONTEXT(status.code_number(), int32_t(wanted), context);
+    if (!status.ok()) {
+        CHECK_EQ_CONTEXT(status.rule, rule, context);
+        CHECK_EQ_CONTEXT(status.argument, std::string(results.attention_out ? "attention_out" : "softmax_lse"),
+                         context);
+        CHECK_CONTEXT(!status.given.empty() && !status.allowed.empty(), context);
+    }
+}
+
 void CheckCase(const Request& request, Contract contract, StatusCode wanted, const std::string& rule,
                const std::string& line) {
     FusedInferAttentionScoreV2Outputs outputs;
@@ -61,9 +84,6 @@ std::set<std::string> RulesInSources(const std::string& directory) {
     std::set<std::string> rules;
     const std::regex pattern("\"(FIA-[A-Z]+[0-9]+)\"");
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-        if (entry.path().filename().string().rfind("check", 0) != 0) {
-            continue;
-        }
         std::ifstream file(entry.path());
         const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
         for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) {
@@ -97,9 +117,23 @@ std::set<std::string> RunFile(const std::string& path) {
         std::string base;
         words >> rule >> base;
         Request request = bases.at(base);
-        case_file::SetArguments(request, words);
+        case_file::Results results;
+        bool about_results = false;
+        for (std::string change; words >> change;) {
+            const auto [name, text] = case_file::ParseWord(change);
+            if (case_file::SetResult(results, name, text)) {
+                about_results = true;
+            } else {
+                case_file::SetArgument(request, name, text);
+            }
+        }
         const StatusCode code = CodeOf(word);
-        CheckCase(request, extended ? Contract::kExtended : Contract::kDocument, code, rule, line);
+        const Contract contract = extended ? Contract::kExtended : Contract::kDocument;
+        if (about_results) {
+            CheckResults(request, contract, results, code, rule, line);
+        } else {
+            CheckCase(request, contract, code, rule, line);
+        }
         if (code == StatusCode::kInvalidParameter) {
             refused.insert(rule);
         }

@@ -3,11 +3,9 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "launch/sim/run_settings.h"
 #include "run/launch.h"
@@ -32,27 +30,6 @@ sim::Kernel FindKernel(const std::string& name) {
                            directory + "/libascend_attention_kernels_vector.so", name, sim::KernelKind::kMix);
 }
 
-std::uintptr_t Begin(const sim::GlobalBuffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.data); }
-std::uintptr_t End(const sim::GlobalBuffer& buffer) { return Begin(buffer) + buffer.bytes; }
-
-// A caller may pass one tensor as query and key, or views of one tensor that overlap. The machine knows disjoint
-// buffers, so inputs that share bytes become one, named after all of them.
-std::vector<sim::GlobalBuffer> MergeInputs(std::vector<sim::GlobalBuffer> inputs) {
-    std::sort(inputs.begin(), inputs.end(),
-              [](const sim::GlobalBuffer& a, const sim::GlobalBuffer& b) { return Begin(a) < Begin(b); });
-    std::vector<sim::GlobalBuffer> merged;
-    for (sim::GlobalBuffer& input : inputs) {
-        if (!merged.empty() && Begin(input) < End(merged.back())) {
-            sim::GlobalBuffer& last = merged.back();
-            last.bytes = std::max(End(last), End(input)) - Begin(last);
-            last.name += "/" + input.name;
-        } else {
-            merged.push_back(std::move(input));
-        }
-    }
-    return merged;
-}
-
 sim::LaunchSpec MakeSpec(const Job& job, const RunSettings& settings) {
     sim::LaunchSpec spec;
     spec.kernel = FindKernel(job.kernel);
@@ -61,8 +38,6 @@ sim::LaunchSpec MakeSpec(const Job& job, const RunSettings& settings) {
     spec.mode = settings.mode;
     spec.threads = settings.threads;
     spec.instruction_limit = settings.instruction_limit;
-
-    std::vector<sim::GlobalBuffer> inputs;
     for (const Argument& argument : job.arguments) {
         spec.arguments.push_back(reinterpret_cast<std::uint64_t>(argument.data));
         if (argument.data == nullptr || argument.bytes == 0) {
@@ -75,10 +50,7 @@ sim::LaunchSpec MakeSpec(const Job& job, const RunSettings& settings) {
         buffer.writable = argument.access != Access::kInput;
         buffer.initialised = argument.access == Access::kInput;
         buffer.output = argument.access == Access::kOutput;
-        (buffer.writable ? spec.buffers : inputs).push_back(std::move(buffer));
-    }
-    for (sim::GlobalBuffer& input : MergeInputs(std::move(inputs))) {
-        spec.buffers.push_back(std::move(input));
+        spec.buffers.push_back(std::move(buffer));
     }
     return spec;
 }

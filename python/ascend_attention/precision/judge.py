@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ascend_attention.precision.arrays import Array, as_float64, as_numpy, dtype_name
-from ascend_attention.precision.policy import PEER_RATIO, POLICIES
+from ascend_attention.precision.policy import PEER_RATIO, POLICIES, Policy
 from ascend_attention.precision.report import Position, TensorReport
 
 
@@ -31,38 +33,89 @@ def compare(
     must_be_zero    bool, broadcastable to the shape: elements that have to be exactly zero
     worst           how many of the worst elements to list
     """
-    given, exact_given, peer_given = (np.asarray(as_numpy(x)) for x in (actual, expected_exact, peer))
-    if given.shape != exact_given.shape or given.shape != peer_given.shape:
-        raise ValueError(
-            f"precision.compare: {name}: shapes differ: actual {given.shape}, exact {exact_given.shape}, "
-            f"peer {peer_given.shape}"
-        )
+    given, exact_given, peer_given = _alike(name, actual, expected_exact, peer)
     dtype = dtype or dtype_name(given)
     if dtype not in POLICIES:
         raise ValueError(f"precision.compare: {name}: dtype {dtype} has no policy, only {', '.join(POLICIES)}")
-    policy = POLICIES[dtype]
     real, exact, plain = as_float64(given), as_float64(exact_given), as_float64(peer_given)
-
-    finite = np.isfinite(exact)
-    judged = finite & np.isfinite(real)
-    peer_judged = finite & np.isfinite(plain)
-    error = _error(real, exact, judged)
-    max_error, rms_error = _maximum(error[judged]), _rms(error[judged])
-    peer_error = np.abs(plain[peer_judged] - exact[peer_judged])
-    peer_max, peer_rms = _maximum(peer_error), _rms(peer_error)
-    # The plain peer of a row without keys is exact. Such rows dilute all RMS values alike.
-    max_term = policy.maximum_term(_maximum(np.abs(exact[finite])))
-    rms_term = policy.rms_term(_rms(exact[finite]))
-    max_limit, rms_limit = PEER_RATIO * peer_max + max_term, PEER_RATIO * peer_rms + rms_term
-
     zero = np.zeros(exact.shape, bool)
     if must_be_zero is not None:
         zero = np.broadcast_to(np.asarray(as_numpy(must_be_zero), bool), exact.shape) & (real != 0)
-    mismatch = (error > max_limit) | zero
+
+    finite = np.isfinite(exact)
+    judged = finite & np.isfinite(real)
+    error = _error(real, exact, judged)
+    limits = _limits(exact, plain, POLICIES[dtype])
+    max_error, rms_error = _maximum(error[judged]), _rms(error[judged])
     not_finite = int(np.count_nonzero(finite & ~np.isfinite(real)))
     wrong_special = int(np.count_nonzero(~finite & np.isinf(error)))
     not_zero = int(np.count_nonzero(zero))
+    mismatch = (error > limits.max_limit) | zero
+    reasons = _reasons(limits, max_error, rms_error, not_finite, wrong_special, not_zero)
+    return TensorReport(
+        name=name,
+        dtype=dtype,
+        shape=tuple(given.shape),
+        passed=not reasons,
+        reasons=reasons,
+        max_error=max_error,
+        rms_error=rms_error,
+        **dataclasses.asdict(limits),
+        elements=int(exact.size),
+        mismatches=int(np.count_nonzero(mismatch)),
+        not_finite=not_finite,
+        wrong_special=wrong_special,
+        not_zero=not_zero,
+        peer_not_finite=int(np.count_nonzero(finite & ~np.isfinite(plain))),
+        cosine=_cosine(real[judged], exact[judged]),
+        mismatch_region=_region(mismatch),
+        worst=_worst(real, exact, plain, error, worst),
+    )
 
+
+def _alike(name: str, actual: Any, exact: Any, peer: Any) -> tuple[Array, Array, Array]:
+    a, e, p = (np.asarray(as_numpy(x)) for x in (actual, exact, peer))
+    if a.shape != e.shape or a.shape != p.shape:
+        raise ValueError(f"precision.compare: {name}: shapes differ: actual {a.shape}, exact {e.shape}, peer {p.shape}")
+    return a, e, p
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What errors are allowed, and of what: PEER_RATIO times the plain peer's plus the policy's term."""
+
+    peer_max_error: float
+    peer_rms_error: float
+    max_term: float
+    rms_term: float
+    max_limit: float
+    rms_limit: float
+    term: str
+
+
+def _limits(exact: Array, plain: Array, policy: Policy) -> _Limits:
+    finite = np.isfinite(exact)
+    judged = finite & np.isfinite(plain)
+    error = np.abs(plain[judged] - exact[judged])
+    # The plain peer of a row without keys is exact. Such rows dilute all RMS values alike.
+    peer_max, peer_rms = _maximum(error), _rms(error)
+    max_term = policy.maximum_term(_maximum(np.abs(exact[finite])))
+    rms_term = policy.rms_term(_rms(exact[finite]))
+    return _Limits(
+        peer_max_error=peer_max,
+        peer_rms_error=peer_rms,
+        max_term=max_term,
+        rms_term=rms_term,
+        max_limit=PEER_RATIO * peer_max + max_term,
+        rms_limit=PEER_RATIO * peer_rms + rms_term,
+        term=policy.term,
+    )
+
+
+def _reasons(
+    limits: _Limits, max_error: float, rms_error: float, not_finite: int, wrong_special: int, not_zero: int
+) -> tuple[str, ...]:
+    """Why the tensor fails; empty when it passes."""
     reasons = []
     if not_finite:
         reasons.append(f"{not_finite} elements are not finite where the exact result is")
@@ -71,39 +124,15 @@ def compare(
     if not_zero:
         reasons.append(f"{not_zero} elements of rows without visible keys are not zero")
     for label, value, limit, plain_error, term in (
-        ("maximum", max_error, max_limit, peer_max, max_term),
-        ("RMS", rms_error, rms_limit, peer_rms, rms_term),
+        ("maximum", max_error, limits.max_limit, limits.peer_max_error, limits.max_term),
+        ("RMS", rms_error, limits.rms_limit, limits.peer_rms_error, limits.rms_term),
     ):
         if value > limit:
             reasons.append(
                 f"{label} error {value:.3g} exceeds {limit:.3g} = {PEER_RATIO:g} x {plain_error:.3g} (plain peer) "
-                f"+ {term:.3g} ({policy.term})"
+                f"+ {term:.3g} ({limits.term})"
             )
-    return TensorReport(
-        name=name,
-        dtype=dtype,
-        shape=tuple(given.shape),
-        passed=not reasons,
-        reasons=tuple(reasons),
-        max_error=max_error,
-        rms_error=rms_error,
-        peer_max_error=peer_max,
-        peer_rms_error=peer_rms,
-        max_term=max_term,
-        rms_term=rms_term,
-        max_limit=max_limit,
-        rms_limit=rms_limit,
-        term=policy.term,
-        elements=int(exact.size),
-        mismatches=int(np.count_nonzero(mismatch)),
-        not_finite=not_finite,
-        wrong_special=wrong_special,
-        not_zero=not_zero,
-        peer_not_finite=int(np.count_nonzero(finite & ~peer_judged)),
-        cosine=_cosine(real[judged], exact[judged]),
-        mismatch_region=_region(mismatch),
-        worst=_worst(real, exact, plain, error, worst),
-    )
+    return tuple(reasons)
 
 
 def _error(real: Array, exact: Array, judged: Array) -> Array:

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arguments of npu_fused_infer_attention_score_v2 once, in the document's order. Every door walks this list: torch
-// makes its schema of it and reads its stack with it, pybind11 reads keyword arguments with it.
+// makes its schema of it and reads its stack with it, pybind11 reads keyword arguments with it, tests read their cases.
 #pragma once
 
 #include "fused_infer_attention_score_v2/request.h"
 
-namespace ascend_attention::doors {
-
-inline constexpr const char* kFusedInferAttentionScoreV2 = "npu_fused_infer_attention_score_v2";
+namespace ascend_attention {
 
 // Calls visitor(name, field) for each argument. `request` is a FusedInferAttentionScoreV2Request, const or not; field
 // types are OptionalTensor, OptionalLengths, int64_t, double, bool, std::string and std::optional<int64_t>.
@@ -58,4 +56,4 @@ void VisitArguments(Request& request, Visitor&& visitor) {
     visitor("dequant_scale_key_rope_dtype", request.dequant_scale_key_rope_dtype);
 }
 
-}  // namespace ascend_attention::doors
+}  // namespace ascend_attention
