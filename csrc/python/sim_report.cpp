@@ -114,11 +114,8 @@ void StateFromDict(const py::dict& values, sim::MachineState& state) {
     Get(values, "target_nd_stride", state.fixpipe.target_nd_stride);
     Get(values, "quant_scalar", state.fixpipe.quant_scalar);
     Get(values, "quant_vector_address", state.fixpipe.quant_vector_address);
-    Get(values, "relu_address", state.fixpipe.relu_address);
-    Get(values, "unit_flag", state.fixpipe.unit_flag);
     Get(values, "deq_scale", state.deq_scale);
     Get(values, "padding_value", state.padding_value);
-    Get(values, "hf32", state.hf32);
 }
 
 py::dict StateToDict(const sim::MachineState& state) {
@@ -133,11 +130,8 @@ py::dict StateToDict(const sim::MachineState& state) {
     result["target_nd_stride"] = state.fixpipe.target_nd_stride;
     result["quant_scalar"] = state.fixpipe.quant_scalar;
     result["quant_vector_address"] = state.fixpipe.quant_vector_address;
-    result["relu_address"] = state.fixpipe.relu_address;
-    result["unit_flag"] = state.fixpipe.unit_flag;
     result["deq_scale"] = state.deq_scale;
     result["padding_value"] = state.padding_value;
-    result["hf32"] = state.hf32;
     return result;
 }
 

@@ -49,6 +49,10 @@ extern "C" __global__ __aicore__ void event_misuse(int64_t which) {
         case 8:
             PipeBarrier<PIPE_M>();
             break;
+        case 9:  // the scalar unit itself waits, so it can never come to the set
+            WaitFlag<HardEvent::V_S>(1);
+            SetFlag<HardEvent::V_S>(1);
+            break;
         default:
             break;
     }

@@ -4,7 +4,6 @@
 
 #include <cstdarg>
 #include <cstdint>
-#include <cstdio>
 
 #include "ascendc/tensor.h"
 #include "machine/core_calls.h"
@@ -31,7 +30,7 @@ void DataCachePreload(const GlobalTensor<uint64_t>&, const T) {}
 __attribute__((format(printf, 1, 2))) inline void printf(const char* format, ...) {
     std::va_list arguments;
     va_start(arguments, format);
-    std::vprintf(format, arguments);
+    sim::Print(format, arguments);
     va_end(arguments);
 }
 

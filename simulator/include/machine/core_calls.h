@@ -2,6 +2,7 @@
 // Calls of the device headers that are not instructions of a family: scalar access, events, flags, identity.
 #pragma once
 
+#include <cstdarg>
 #include <cstdint>
 
 #include "machine/call.h"
@@ -50,5 +51,7 @@ ASCEND_SIM_API bool CoreIsEnding();
 // A rule of the framework classes (TPipe, TQue): ends the core with a finding when broken.
 ASCEND_SIM_API void RequireUse(bool ok, const char* name, const char* problem, Site site);
 ASCEND_SIM_API void AssertFailed(const char* condition, Site site);
+// printf of device code. Device headers must not declare the host's: kernels call it unqualified.
+ASCEND_SIM_API void Print(const char* format, std::va_list arguments);
 
 }  // namespace ascend_attention::sim

@@ -53,7 +53,7 @@ public:
     // True the first time a pair of sites is seen: building a message for every granule would take minutes.
     bool FirstOfPair(std::uint32_t earlier, std::uint32_t later, int what);
 
-    AccessPool pool;
+    EntryPool<GlobalAccess> pool;
     std::uint32_t sequence = 0;
     std::multimap<std::uint64_t, DirtyLine> dirty;  // by host address of the line's first byte
     std::vector<const Core*> cores;                 // by core index
@@ -135,12 +135,21 @@ private:
         std::uint32_t site = 0;  // last store
     };
 
+    // Where the bookkeeping of a byte is: at `position` of an on-chip memory, or of a buffer's shadow, which is null
+    // when all of it is defined (an input).
+    struct Place {
+        Space space;
+        BufferShadow* shadow;
+        std::uint64_t position;
+    };
+
     std::size_t Component(Pipe pipe) const { return base_ + static_cast<std::size_t>(pipe); }
     LocalGranule* Granules(Space space);
     void Conflict(const Instruction& now, Hazard hazard, const char* name, const std::string& place,
                   std::uint64_t offset, std::uint32_t earlier_site, std::size_t earlier_component);
-    void LocalConflict(const Instruction& now, Hazard hazard, const char* name, Space space, std::uint64_t offset,
-                       const LocalAccess& earlier);
+    // Names the first byte of `mask`, counted from `base`, that both touch.
+    void LocalConflict(const Instruction& now, Hazard hazard, const char* name, Space space, std::uint64_t base,
+                       std::uint32_t mask, const LocalAccess& earlier);
     void Uninitialised(const Instruction& now, const char* name, const std::string& place, std::uint64_t offset);
     void UndefinedOutput(const Instruction& now, const GlobalRegion& buffer, std::uint64_t offset);
     void ReadGranule(const Instruction& now, const char* name, BufferShadow& shadow, std::uint64_t granule,
@@ -148,10 +157,14 @@ private:
     void WriteGranule(const Instruction& now, const char* name, BufferShadow& shadow, std::uint64_t granule,
                       std::uint32_t mask, bool atomic);
     void CheckDirty(const Instruction& now, const char* name, std::uint64_t begin, std::uint64_t end);
-    CacheLine& Line(const Instruction& now, std::uint64_t address, const GlobalRegion& buffer);
+    CacheLine& Line(std::uint64_t address, const GlobalRegion& buffer);
     void WriteBack(const Instruction& now, std::uint64_t address, CacheLine& line);
     bool IsAtomic(const Instruction& now) const;
-    std::uint32_t DefinedMask(const Operand& operand, std::uint64_t granule, BufferShadow* shadow);
+    template <typename Judge>
+    void Visit(LocalGranule& granule, bool writes, std::uint32_t mask, Judge judge);
+    void Remember(LocalGranule& granule, bool write, const LocalAccess& access);
+    Place Locate(const Operand& operand, std::uint64_t offset);
+    std::uint32_t DefinedMask(const Place& place, std::uint64_t granule);
 
     Core& core_;
     GlobalChecker& shared_;
@@ -160,6 +173,7 @@ private:
     std::array<Tick, kPipeCount> issued_{};
     std::array<std::unique_ptr<LocalGranule[], FreeDelete>, kSpaceCount> local_;
     std::unordered_map<std::uint64_t, CacheLine> cache_;  // by host address of the line
+    EntryPool<ListedAccess> listed_;
     std::map<std::uint64_t, Clock> units_;
 };
 

@@ -38,11 +38,15 @@ void CoreChecker::ReadGranule(const Instruction& now, const char* name, BufferSh
     if (atomic) {
         return;  // the read half of an atomic store: its write is judged
     }
+    // Earlier reads of the same pipe give up the bytes of this one: whoever is ordered after it is ordered after them.
     std::uint32_t reusable = 0;
     for (std::uint32_t index = shadow.heads[granule]; index != 0; index = shared_.pool[index].next) {
-        const GlobalAccess& earlier = shared_.pool[index];
+        GlobalAccess& earlier = shared_.pool[index];
         if (!earlier.write) {
-            reusable = earlier.component == own ? index : reusable;
+            if (earlier.component == own) {
+                earlier.mask = earlier.tick == now.tick ? earlier.mask : earlier.mask & ~mask;
+                reusable = earlier.mask == 0 || earlier.tick == now.tick ? index : reusable;
+            }
             continue;
         }
         if ((earlier.mask & mask) != 0 && earlier.tick > known[earlier.component] &&
@@ -80,8 +84,9 @@ void CoreChecker::WriteGranule(const Instruction& now, const char* name, BufferS
                          granule * kGranule + static_cast<std::uint64_t>(__builtin_ctz(earlier.mask & mask)),
                          earlier.site, earlier.component);
             }
-            // Atomic stores of other pipes stay: a later reader must be ordered after each of them.
-            if (!commutes || earlier.component == own) {
+            // An atomic store replaces nothing but the same pipe's own: atomic stores of other cores need an order
+            // after what came before it, and a later reader needs one after each of them.
+            if (!atomic || (commutes && earlier.component == own)) {
                 earlier.mask &= ~mask;
             }
         }
@@ -154,8 +159,7 @@ void CoreChecker::WriteGlobal(const Instruction& now, const Operand& operand, co
 
 // ---- Data cache ----
 
-CoreChecker::CacheLine& CoreChecker::Line(const Instruction& now, std::uint64_t address, const GlobalRegion& buffer) {
-    (void)now;
+CoreChecker::CacheLine& CoreChecker::Line(std::uint64_t address, const GlobalRegion& buffer) {
     // Lines count from the start of the buffer: device buffers are aligned, host memory may not be.
     const std::uint64_t line_address = buffer.begin + (address - buffer.begin) / kLineBytes * kLineBytes;
     CacheLine& line = cache_[line_address];
@@ -171,7 +175,7 @@ CoreChecker::CacheLine& CoreChecker::Line(const Instruction& now, std::uint64_t 
 void CoreChecker::ScalarLoad(const Instruction& now, const Operand& element, const GlobalRegion& buffer, void* value,
                              std::uint32_t bytes) {
     BufferShadow& shadow = shared_.shadow(buffer);
-    CacheLine& line = Line(now, element.address, buffer);
+    CacheLine& line = Line(element.address, buffer);
     const std::uint64_t begin = element.address - buffer.begin;
     const std::uint64_t in_line = begin % kLineBytes;
     // An element that straddles two lines does not exist for aligned addresses; host alignment may make one.
@@ -216,7 +220,7 @@ void CoreChecker::ScalarLoad(const Instruction& now, const Operand& element, con
 
 void CoreChecker::ScalarStore(const Instruction& now, const Operand& element, const GlobalRegion& buffer,
                               const void* value, std::uint32_t bytes) {
-    CacheLine& line = Line(now, element.address, buffer);
+    CacheLine& line = Line(element.address, buffer);
     const std::uint64_t in_line = (element.address - buffer.begin) % kLineBytes;
     const std::uint64_t line_address = element.address - in_line;
     const std::uint64_t part = std::min<std::uint64_t>(bytes, line.bytes - in_line);

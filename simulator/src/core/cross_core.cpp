@@ -18,12 +18,6 @@ constexpr int kSyncVectorsToCube = 12;
 constexpr int kSyncCubeToVectors = 13;
 constexpr int kSyncVectors = 14;
 
-std::string SiteKey(const Site& site) { return std::string(site.file) + ":" + std::to_string(site.line); }
-
-std::string FlagName(int flag) {
-    return flag == kSoftSyncFlag ? std::string("the flags of SyncAll") : "flag " + std::to_string(flag);
-}
-
 void Wait(Core& core, const Call& call, int flag) {
     if (core.Unwinding()) {
         return;  // a destructor of device code, while the stack unwinds
@@ -51,6 +45,10 @@ void Set(Core& core, int mode, const Call& call, int flag) {
 }
 
 }  // namespace
+
+std::string FlagName(int flag) {
+    return flag == kSoftSyncFlag ? std::string("the flags of SyncAll") : "flag " + std::to_string(flag);
+}
 
 void CrossCoreFlags::Prepare() {
     std::vector<Counter> counters(machine_.cores().size() * (kFlagIds + 1));

@@ -48,8 +48,6 @@ std::string EventName(Pipe source, Pipe target, int id) {
     return std::string("<HardEvent::") + NameOf(source) + "_" + NameOf(target) + ">(" + std::to_string(id) + ")";
 }
 
-std::string SiteKey(const Site& site) { return std::string(site.file) + ":" + std::to_string(site.line); }
-
 EventState& Event(Core& core, const Call& call, Pipe source, Pipe target, int id, bool framework) {
     core.CountInstruction(call);
     if (id < 0 || id >= kEventIds) {
@@ -105,11 +103,15 @@ void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
     const Call call{"WaitFlag", Pipe::kScalar, site};
     EventState& event = Event(core, call, source, target, id, framework);
     if (!event.set) {
-        core.Fail("deadlock",
+        // A waiting scalar unit issues no set any more. Another pipe only holds up its own instructions: on the device
+        // a later set would release it.
+        const bool hangs = target == Pipe::kScalar;
+        core.Fail(hangs ? "deadlock" : "not modelled",
                   "WaitFlag" + EventName(source, target, id) + " (" + BaseName(site.file) + ":" +
                       std::to_string(site.line) + ") on " + core.name() +
-                      " waits for an event that no SetFlag before it in program order has set: the pipe hangs; if a "
-                      "later SetFlag is meant to release it, that order is not modelled",
+                      " waits for an event that no SetFlag before it in program order has set: " +
+                      (hangs ? "the scalar unit waits itself, so no later one can: the core hangs"
+                             : "without a later one the pipe hangs, and an order with a later one is not modelled"),
                   SiteKey(site));
     }
     event.set = false;

@@ -8,11 +8,13 @@ namespace ascend_attention::sim {
 
 void FindingLog::Add(Finding finding, const std::string& key) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    // Errors are never dropped for warnings that came first.
-    if (findings_.size() >= kLimit && finding.severity != Severity::kError) {
+    const bool error = finding.severity == Severity::kError;
+    if (!keys_.insert(finding.kind + "|" + key).second) {
         return;
     }
-    if (findings_.size() >= 2 * kLimit || !keys_.insert(finding.kind + "|" + key).second) {
+    // Errors are never dropped for warnings that came first.
+    if (findings_.size() >= (error ? 2 * kLimit : kLimit)) {
+        ++dropped_;
         return;
     }
     findings_.push_back(std::move(finding));
@@ -20,6 +22,11 @@ void FindingLog::Add(Finding finding, const std::string& key) {
 
 std::vector<Finding> FindingLog::Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (dropped_ != 0) {
+        findings_.push_back(Finding{Severity::kWarning, "dropped",
+                                    std::to_string(dropped_) + " more findings of other lines are not listed"});
+        dropped_ = 0;
+    }
     keys_.clear();
     return std::exchange(findings_, {});
 }
@@ -44,6 +51,8 @@ std::string BaseName(const char* file) {
     const char* slash = std::strrchr(file, '/');
     return slash == nullptr ? file : slash + 1;
 }
+
+std::string SiteKey(const Site& site) { return std::string(site.file) + ":" + std::to_string(site.line); }
 
 std::string Describe(const char* name, const Site& site) {
     return std::string(name) + " (" + BaseName(site.file) + ":" + std::to_string(site.line) + ")";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scalar unit: single elements, its data cache, identity of the core, rules of the framework classes.
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -12,8 +13,6 @@
 namespace ascend_attention::sim {
 
 namespace {
-
-std::string SiteKey(const Site& site) { return std::string(site.file) + ":" + std::to_string(site.line); }
 
 const GlobalRegion& GlobalElement(Core& core, const Call& call, const Operand& element, std::uint32_t bytes) {
     const GlobalRegion* buffer = core.FindGlobal(element.address);
@@ -87,17 +86,19 @@ void CleanDataCache(std::uint64_t address, bool entire, Site site) {
         return;
     }
     YieldFiber();  // it may be polling
+    // Of the entire cache the address says nothing.
+    const GlobalRegion* buffer =
+        entire ? nullptr : &GlobalElement(core, call, Operand{Space::kGlobal, DType::kOther, address}, 1);
     if (core.checker() == nullptr) {
         return;
     }
     std::uint32_t id = 0;
     const Tick tick = core.checker()->Begin(call, &id);
     const Instruction now{call, tick, id, false};
-    if (entire) {
+    if (buffer == nullptr) {
         core.checker()->CleanAll(now);
     } else {
-        core.checker()->CleanLine(now, address,
-                                  GlobalElement(core, call, Operand{Space::kGlobal, DType::kOther, address}, 1));
+        core.checker()->CleanLine(now, address, *buffer);
     }
 }
 
@@ -140,6 +141,11 @@ void RequireUse(bool ok, const char* name, const char* problem, Site site) {
         Core& core = CurrentCore();
         core.Fail("parameter", Describe(name, site) + " on " + core.name() + ": " + problem, SiteKey(site));
     }
+}
+
+void Print(const char* format, std::va_list arguments) {
+    std::vprintf(format, arguments);
+    std::fflush(stdout);  // the last line before a failure is the interesting one
 }
 
 void AssertFailed(const char* condition, Site site) {

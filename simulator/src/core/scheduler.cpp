@@ -148,7 +148,7 @@ private:
                 text += " has finished";
                 continue;
             }
-            text += " waits in " + Describe(core->waits_for) + " for flag " + std::to_string(core->waits_for_flag);
+            text += " waits in " + Describe(core->waits_for) + " for " + FlagName(core->waits_for_flag);
         }
         machine_.log().Add(Finding{Severity::kError, "deadlock", text}, "deadlock");
     }

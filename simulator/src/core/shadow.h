@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What checked mode remembers about memory: per 32-byte granule who wrote and read which bytes last, and which bytes
-// are defined. On-chip memories have at most three writing and three reading pipes, so their granules have a fixed
-// size; a granule of global memory has a list.
+// are defined. Nothing is ever merged: per byte there are the last write and, for each pipe, its last read since, so
+// that an access is judged against exactly what it touches. A granule on chip has room for three writes and three
+// reads, which is enough unless instructions touch it piece by piece; what does not fit goes into a list. A granule of
+// global memory is a list.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +51,16 @@ struct LocalAccess {
 
 struct LocalGranule {
     static constexpr int kSlots = 3;
-    LocalAccess writes[kSlots];
+    LocalAccess writes[kSlots];  // free when no byte is left in the mask
     LocalAccess reads[kSlots];
     std::uint32_t defined;
+    std::uint32_t more;  // head of the list of what has no slot
+};
+
+struct ListedAccess {
+    std::uint32_t next;
+    LocalAccess access;
+    bool write;
 };
 
 // An access to global memory. `sequence` orders writes of all cores as they took effect.
@@ -66,7 +75,7 @@ struct GlobalAccess {
     bool atomic;
 };
 
-// Shadow of one registered buffer. Index 0 of the pool is unused and ends a list.
+// Shadow of one registered buffer.
 struct BufferShadow {
     explicit BufferShadow(const GlobalRegion& source);
 
@@ -84,10 +93,12 @@ struct BufferShadow {
     }
 };
 
-class AccessPool {
+// Entries of lists that are linked by index. Index 0 is unused and ends a list.
+template <typename Entry>
+class EntryPool {
 public:
-    AccessPool() : entries_(1) {}
-    GlobalAccess& operator[](std::uint32_t index) { return entries_[index]; }
+    EntryPool() : entries_(1) {}
+    Entry& operator[](std::uint32_t index) { return entries_[index]; }
     std::uint32_t Take() {
         if (free_ != 0) {
             const std::uint32_t index = free_;
@@ -103,7 +114,7 @@ public:
     }
 
 private:
-    std::vector<GlobalAccess> entries_;
+    std::vector<Entry> entries_;
     std::uint32_t free_ = 0;
 };
 

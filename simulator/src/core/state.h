@@ -32,8 +32,6 @@ struct FixpipeState {
     std::uint16_t target_nd_stride = 0;
     std::uint64_t quant_scalar = 0;
     std::uint64_t quant_vector_address = 0;
-    std::uint64_t relu_address = 0;
-    bool unit_flag = false;
 };
 
 // SetFmatrix: the image a LoadData3D reads, one register per matrix side.
@@ -57,7 +55,6 @@ struct MachineState {
     std::array<std::uint64_t, 2> compare_mask{};
     std::uint64_t padding_value = 0;  // SetPadValue, bits of the element type
     bool padding_specified = false;   // false until SetPadValue, and after a DataCopyPad that brought its own value
-    bool hf32 = false;
     std::array<FeatureMatrixState, 2> feature_matrix;  // left, right
     std::uint64_t load_padding_value = 0;              // SetLoadDataPaddingValue, bits of the element type
     std::array<std::uint8_t, kUnitFlagCount> unit_flags{};

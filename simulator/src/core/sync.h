@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "core/clock.h"
@@ -20,6 +21,8 @@ constexpr int kFlagIds = 16;
 // SyncAll with flags in global memory is one more flag that no kernel can name.
 constexpr int kSoftSyncFlag = 16;
 constexpr int kFlagLimit = 15;
+// "flag 3", or what the kernel calls instead of naming one.
+std::string FlagName(int flag);
 
 struct EventState {
     bool set = false;

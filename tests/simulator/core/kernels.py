@@ -18,7 +18,7 @@ _NAMES = ("libascend_attention_test_kernels_cube.so", "libascend_attention_test_
 SimulatorError = _core.SimulatorError
 
 
-def _libraries() -> tuple[str, str]:
+def libraries() -> tuple[str, str]:
     given = os.environ.get("ASCEND_ATTENTION_TEST_KERNELS")
     directory = Path(given) if given else _ROOT / "build" / str(sys.implementation.cache_tag) / "lib"
     paths = [directory / name for name in _NAMES]
@@ -28,7 +28,7 @@ def _libraries() -> tuple[str, str]:
 
 
 def launch(kernel: str, kind: str, args: list[Any], *, blocks: int = 1, **settings: Any) -> dict[str, Any]:
-    cube, vector = _libraries()
+    cube, vector = libraries()
     report: dict[str, Any] = _core.sim.launch(cube, vector, kernel, kind, blocks, args, **settings)
     return report
 

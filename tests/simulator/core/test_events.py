@@ -23,11 +23,12 @@ def test_correct_use_is_silent(mode: str) -> None:
     [
         (1, "flag", ["SetFlag<HardEvent::MTE2_V>(3)", "has set and nothing has waited for"]),
         (2, "flag", ["SetFlag<HardEvent::V_MTE3>(2)", "never waited for"]),
-        (3, "deadlock", ["WaitFlag<HardEvent::MTE3_V>(1)", "not modelled"]),
+        (3, "not modelled", ["WaitFlag<HardEvent::MTE3_V>(1)", "no SetFlag before it", "is not modelled"]),
         (4, "parameter", ["eventID is 8", "0..7"]),
         (6, "flag", ["MTE1_M does not exist on this core type"]),
         (7, "flag", ["all eight ids of MTE2_V are taken"]),
         (8, "parameter", ["PipeBarrier<PIPE_M> does not exist"]),
+        (9, "deadlock", ["WaitFlag<HardEvent::V_S>(1)", "the core hangs"]),
     ],
 )
 def test_misuse_is_found(which: int, kind: str, words: list[str], mode: str) -> None:

@@ -42,7 +42,7 @@ def test_correct_use_is_silent(which: int, mode: str) -> None:
         (11, "assert", ["count < 0"], "ASSERT(count < 0)"),
         (14, "parameter", ["more elements than the TBuf holds"], "guard.Get<float>(257)"),
         (15, "bounds", ["196352 usable bytes"], "Duplicate(top, 0.0f, 8)"),
-        (16, "deadlock", ["WaitFlag<HardEvent::MTE2_V>(4)"], None),
+        (16, "not modelled", ["WaitFlag<HardEvent::MTE2_V>(4)"], None),
         (17, "bounds", ["reads bytes [32, 288)"], None),
     ],
 )
