@@ -19,6 +19,72 @@ void Tell() {
     CrossCoreWaitFlag(kReady);
 }
 
+// The writer stores a word that the reader wants.
+int32_t Pass(int64_t which, GlobalTensor<int32_t> words, bool writer) {
+    int32_t seen = 0;
+    if (writer) {
+        words.SetValue(0, 7);
+        if (which == 0 || which == 5) {
+            Clean(words);
+        }
+    }
+    if (which != 5) {  // 5: no order between write and read
+        Tell();
+    }
+    if (which != 1 && !writer) {  // 1: the line stays dirty; 0: write, clean, tell, read is right
+        seen = words.GetValue(0);
+    }
+    if (which == 2) {  // read before it is cleaned
+        Tell();
+        if (writer) {
+            Clean(words);
+        }
+    }
+    return seen;
+}
+
+// The reader has the line from before (3), and throws it away in time (4: right).
+int32_t ReadAgain(int64_t which, GlobalTensor<int32_t> words, bool writer) {
+    int32_t seen = writer ? 0 : words.GetValue(1);
+    Tell();
+    if (writer) {
+        words.SetValue(0, 7);
+        Clean(words);
+    }
+    Tell();
+    if (!writer) {
+        if (which == 4) {
+            Clean(words);
+        }
+        seen = words.GetValue(0);
+    }
+    return seen;
+}
+
+// Both cores write into one line and write it back whole (`other` 1), or into two lines (16: right).
+void WriteBoth(GlobalTensor<int32_t> words, bool writer, int32_t other) {
+    words.SetValue(writer ? 0 : other, 5);
+    Tell();
+    if (writer) {
+        Clean(words);
+    }
+    Tell();
+    if (!writer) {
+        Clean(words[other]);
+    }
+}
+
+// A copy instruction reads what only the cache of the same core has.
+void CopyDirty(GlobalTensor<int32_t> words, const LocalTensor<int32_t>& line) {
+    words.SetValue(0, 7);
+    SetFlag<HardEvent::S_MTE2>(0);
+    WaitFlag<HardEvent::S_MTE2>(0);
+    DataCopy(line, words, 8);
+    SetFlag<HardEvent::MTE2_S>(0);
+    WaitFlag<HardEvent::MTE2_S>(0);
+    Clean(words);
+}
+
 }  // namespace
 
 extern "C" __global__ __aicore__ void data_cache(GM_ADDR words_address, GM_ADDR y_address, int64_t which) {
@@ -30,85 +96,15 @@ extern "C" __global__ __aicore__ void data_cache(GM_ADDR words_address, GM_ADDR 
     TPipe pipe;
     TBuf<> buffer;
     pipe.InitBuffer(buffer, 64);
-    LocalTensor<int32_t> line = buffer.Get<int32_t>();
     int32_t seen = 0;
-    switch (which) {
-        case 0:  // write, clean, tell, read: right
-            if (writer) {
-                words.SetValue(0, 7);
-                Clean(words);
-            }
-            Tell();
-            seen = writer ? 0 : words.GetValue(0);
-            break;
-        case 1:  // the line stays dirty
-            if (writer) {
-                words.SetValue(0, 7);
-            }
-            Tell();
-            break;
-        case 2:  // read before it is cleaned
-            if (writer) {
-                words.SetValue(0, 7);
-            }
-            Tell();
-            seen = writer ? 0 : words.GetValue(0);
-            Tell();
-            if (writer) {
-                Clean(words);
-            }
-            break;
-        case 3:  // the reader has the line from before
-        case 4:  // ... and throws it away in time: right
-            if (!writer) {
-                seen = words.GetValue(1);
-            }
-            Tell();
-            if (writer) {
-                words.SetValue(0, 7);
-                Clean(words);
-            }
-            Tell();
-            if (!writer) {
-                if (which == 4) {
-                    Clean(words);
-                }
-                seen = words.GetValue(0);
-            }
-            break;
-        case 5:  // no order between write and read
-            if (writer) {
-                words.SetValue(0, 7);
-                Clean(words);
-            } else {
-                seen = words.GetValue(0);
-            }
-            break;
-        case 6:  // both cores write into one line and write it back whole
-        case 7:  // different lines: right
-            words.SetValue(writer ? 0 : (which == 6 ? 1 : 16), 5);
-            Tell();
-            if (writer) {
-                Clean(words);
-            }
-            Tell();
-            if (!writer) {
-                Clean(words[which == 6 ? 0 : 16]);
-            }
-            break;
-        case 8:  // a copy instruction reads what only the cache of the same core has
-            if (writer) {
-                words.SetValue(0, 7);
-                SetFlag<HardEvent::S_MTE2>(0);
-                WaitFlag<HardEvent::S_MTE2>(0);
-                DataCopy(line, words, 8);
-                SetFlag<HardEvent::MTE2_S>(0);
-                WaitFlag<HardEvent::MTE2_S>(0);
-                Clean(words);
-            }
-            break;
-        default:
-            break;
+    if (which == 3 || which == 4) {
+        seen = ReadAgain(which, words, writer);
+    } else if (which == 6 || which == 7) {
+        WriteBoth(words, writer, which == 6 ? 1 : 16);
+    } else if (which != 8) {
+        seen = Pass(which, words, writer);
+    } else if (writer) {
+        CopyDirty(words, buffer.Get<int32_t>());
     }
     if (!writer) {
         y.SetValue(0, seen);

@@ -24,33 +24,33 @@ enum Defect : int32_t {
     kWrongId = 10,           // waits for the event of the other slot
 };
 
-}  // namespace
-
-extern "C" __global__ __aicore__ void event_pipeline(GM_ADDR x, GM_ADDR y, int64_t tiles, int64_t defect) {
-    TPipe pipe;
-    TBuf<TPosition::VECCALC> input;
-    TBuf<TPosition::VECCALC> output;
-    pipe.InitBuffer(input, kSlots * kTile * sizeof(float));
-    pipe.InitBuffer(output, kSlots * kTile * sizeof(float));
+struct Pipeline {
     GlobalTensor<float> source;
     GlobalTensor<float> target;
-    source.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), tiles * kTile);
-    target.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y), tiles * kTile);
-    const bool events = defect != kAllBarrierInstead;
-    for (int32_t slot = 0; slot < kSlots && events; ++slot) {
-        if (defect != kInputReusedEarly) {
-            SetFlag<HardEvent::V_MTE2>(slot);
-        }
-        if (defect != kOutputReusedEarly) {
-            SetFlag<HardEvent::MTE3_V>(slot);
+    LocalTensor<float> input;
+    LocalTensor<float> output;
+    int64_t tiles;
+    int64_t defect;
+
+    bool events() const { return defect != kAllBarrierInstead; }
+
+    template <HardEvent event>
+    void Set(int32_t slot, Defect left_out) {
+        if (events() && defect != left_out) {
+            SetFlag<event>(slot);
         }
     }
-    const auto load = [&](int64_t tile) {
-        const int32_t slot = tile % kSlots;
-        LocalTensor<float> in = input.Get<float>()[slot * kTile];
-        if (events && defect != kInputReusedEarly) {
-            WaitFlag<HardEvent::V_MTE2>(slot);
+    template <HardEvent event>
+    void Wait(int32_t slot, Defect left_out) {
+        if (events() && defect != left_out) {
+            WaitFlag<event>(slot);
         }
+    }
+
+    void Load(int64_t tile) {
+        const int32_t slot = tile % kSlots;
+        LocalTensor<float> in = input[slot * kTile];
+        Wait<HardEvent::V_MTE2>(slot, kInputReusedEarly);
         if (tile == 0 && (defect == kOverlappingLoads || defect == kNone)) {
             DataCopy(in, source[kTile], kTile);
             if (defect == kNone) {
@@ -58,32 +58,16 @@ extern "C" __global__ __aicore__ void event_pipeline(GM_ADDR x, GM_ADDR y, int64
             }
         }
         DataCopy(in, source[tile * kTile], kTile);
-        if (events && defect != kNoLoadToVector) {
-            SetFlag<HardEvent::MTE2_V>(slot);
-        }
-    };
-    load(0);
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-        if (tile + 1 < tiles) {
-            load(tile + 1);
-        }
+        Set<HardEvent::MTE2_V>(slot, kNoLoadToVector);
+    }
+
+    void Compute(int64_t tile) {
         const int32_t slot = tile % kSlots;
-        LocalTensor<float> in = input.Get<float>()[slot * kTile];
-        LocalTensor<float> out = output.Get<float>()[slot * kTile];
-        if (!events) {
-            PipeBarrier<PIPE_ALL>();
-        } else {
-            if (defect == kWrongId && tile + 1 < tiles) {
-                // Both loads are under way; the event of the earlier one says nothing about the later one.
-                WaitFlag<HardEvent::MTE2_V>(slot);
-                in = input.Get<float>()[(1 - slot) * kTile];
-            } else if (defect != kNoLoadToVector) {
-                WaitFlag<HardEvent::MTE2_V>(slot);
-            }
-            if (defect != kOutputReusedEarly) {
-                WaitFlag<HardEvent::MTE3_V>(slot);
-            }
-        }
+        // With kWrongId both loads are under way; the event of the earlier one says nothing about the later one.
+        LocalTensor<float> in = input[(defect == kWrongId && tile + 1 < tiles ? 1 - slot : slot) * kTile];
+        LocalTensor<float> out = output[slot * kTile];
+        Wait<HardEvent::MTE2_V>(slot, kNoLoadToVector);
+        Wait<HardEvent::MTE3_V>(slot, kOutputReusedEarly);
         Duplicate(out, 1.0f, kTile);
         if (defect != kNoBarrierWrite) {
             PipeBarrier<PIPE_V>();
@@ -95,15 +79,14 @@ extern "C" __global__ __aicore__ void event_pipeline(GM_ADDR x, GM_ADDR y, int64
         if (defect == kNoBarrierRead || defect == kNone) {
             Muls(out, out, 1.0f, kTile);
         }
-        if (events && defect != kInputReusedEarly) {
-            SetFlag<HardEvent::V_MTE2>(slot);
-        }
-        if (!events) {
-            PipeBarrier<PIPE_ALL>();
-        } else if (defect != kNoVectorToStore) {
-            SetFlag<HardEvent::V_MTE3>(slot);
-            WaitFlag<HardEvent::V_MTE3>(slot);
-        }
+        Set<HardEvent::V_MTE2>(slot, kInputReusedEarly);
+        Set<HardEvent::V_MTE3>(slot, kNoVectorToStore);
+        Wait<HardEvent::V_MTE3>(slot, kNoVectorToStore);
+    }
+
+    void Store(int64_t tile) {
+        const int32_t slot = tile % kSlots;
+        LocalTensor<float> out = output[slot * kTile];
         DataCopy(target[tile * kTile], out, kTile);
         if (tile == 0 && (defect == kOverlappingStores || defect == kNone)) {
             if (defect == kNone) {
@@ -111,16 +94,45 @@ extern "C" __global__ __aicore__ void event_pipeline(GM_ADDR x, GM_ADDR y, int64
             }
             DataCopy(target[tile * kTile], out, kTile);
         }
-        if (events && defect != kOutputReusedEarly) {
-            SetFlag<HardEvent::MTE3_V>(slot);
-        }
+        Set<HardEvent::MTE3_V>(slot, kOutputReusedEarly);
     }
-    for (int32_t slot = 0; slot < kSlots && events; ++slot) {
-        if (defect != kInputReusedEarly) {
-            WaitFlag<HardEvent::V_MTE2>(slot);
+};
+
+}  // namespace
+
+extern "C" __global__ __aicore__ void event_pipeline(GM_ADDR x, GM_ADDR y, int64_t tiles, int64_t defect) {
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> input;
+    TBuf<TPosition::VECCALC> output;
+    pipe.InitBuffer(input, kSlots * kTile * sizeof(float));
+    pipe.InitBuffer(output, kSlots * kTile * sizeof(float));
+    Pipeline work;
+    work.tiles = tiles;
+    work.defect = defect;
+    work.source.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), tiles * kTile);
+    work.target.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y), tiles * kTile);
+    work.input = input.Get<float>();
+    work.output = output.Get<float>();
+    for (int32_t slot = 0; slot < kSlots; ++slot) {
+        work.Set<HardEvent::V_MTE2>(slot, kInputReusedEarly);
+        work.Set<HardEvent::MTE3_V>(slot, kOutputReusedEarly);
+    }
+    work.Load(0);
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+        if (tile + 1 < tiles) {
+            work.Load(tile + 1);
         }
-        if (defect != kOutputReusedEarly) {
-            WaitFlag<HardEvent::MTE3_V>(slot);
+        if (!work.events()) {
+            PipeBarrier<PIPE_ALL>();
         }
+        work.Compute(tile);
+        if (!work.events()) {
+            PipeBarrier<PIPE_ALL>();
+        }
+        work.Store(tile);
+    }
+    for (int32_t slot = 0; slot < kSlots; ++slot) {
+        work.Wait<HardEvent::V_MTE2>(slot, kInputReusedEarly);
+        work.Wait<HardEvent::MTE3_V>(slot, kOutputReusedEarly);
     }
 }

@@ -88,8 +88,9 @@ constexpr std::uint64_t kUnitBytes = 512;
 void CoreChecker::AcquireUnits(Pipe pipe, std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t unit = begin / kUnitBytes; unit * kUnitBytes < end; ++unit) {
         const auto found = units_.find(unit);
-        if (found != units_.end()) {
-            Join(pipe, found->second);
+        // A pipe's own release orders nothing: when the flags were cleared in between, it has not waited for anybody.
+        if (found != units_.end() && found->second.pipe != pipe) {
+            Join(pipe, found->second.clock);
         }
     }
 }
@@ -97,7 +98,7 @@ void CoreChecker::AcquireUnits(Pipe pipe, std::uint64_t begin, std::uint64_t end
 void CoreChecker::ReleaseUnits(Pipe pipe, std::uint64_t begin, std::uint64_t end) {
     const Clock published = Published(pipe);
     for (std::uint64_t unit = begin / kUnitBytes; unit * kUnitBytes < end; ++unit) {
-        units_[unit] = published;
+        units_[unit] = UnitRelease{pipe, published};
     }
 }
 

@@ -143,6 +143,12 @@ private:
         std::uint64_t position;
     };
 
+    // The pipe that last handed a unit of L0C over, and what it knew.
+    struct UnitRelease {
+        Pipe pipe;
+        Clock clock;
+    };
+
     std::size_t Component(Pipe pipe) const { return base_ + static_cast<std::size_t>(pipe); }
     LocalGranule* Granules(Space space);
     void Conflict(const Instruction& now, Hazard hazard, const char* name, const std::string& place,
@@ -174,7 +180,7 @@ private:
     std::array<std::unique_ptr<LocalGranule[], FreeDelete>, kSpaceCount> local_;
     std::unordered_map<std::uint64_t, CacheLine> cache_;  // by host address of the line
     EntryPool<ListedAccess> listed_;
-    std::map<std::uint64_t, Clock> units_;
+    std::map<std::uint64_t, UnitRelease> units_;
 };
 
 // Contiguous pieces of a region, as few as possible.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import errors, launch, output, scratch
+from kernels import errors, launch, scratch
 
 SCENES = ["read_other_lane", "reduce_ahead", "store_after_vector", "store_after_both", "overwrite_after_reads"]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import errors, launch, only_error
+from kernels import SimulatorError, errors, launch, libraries, only_error
+
+from ascend_attention import _core
 
 MODES = ["fast", "checked"]
 
@@ -129,11 +131,19 @@ def test_printf_of_a_kernel(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_launches_that_cannot_be() -> None:
-    from ascend_attention import _core
-    from kernels import libraries
 
     cube, vector = libraries()
     with pytest.raises(RuntimeError, match="cannot load device library"):
         _core.sim.launch("no_such_library.so", vector, "printing", "mix", 1, [0])
     with pytest.raises(ValueError, match="more than 16 arguments"):
         _core.sim.launch(cube, vector, "printing", "vector", 1, [0] * 17)
+
+
+@pytest.mark.parametrize("count", [400, 437])
+def test_findings_that_are_not_listed_are_counted(count: int) -> None:
+    with pytest.raises(SimulatorError) as caught:
+        launch("many_findings", "vector", [count])
+    findings = caught.value.findings
+    assert [entry["kind"] for entry in findings[:400]] == ["flag"] * 400
+    more = [] if count == 400 else ["37 more findings of other lines are not listed"]
+    assert [entry["text"] for entry in findings[400:]] == more
