@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,27 +48,52 @@ public:
     Scheduler(Machine& machine, int threads, const std::function<void(Core&)>& program)
         : machine_(machine), threads_(threads), program_(program) {}
 
+    // Threads are asked for first and wait at a gate: where fewer can be had, those that were share the blocks. The
+    // fibers, which take memory, are made before any core runs, so that a shortage can still be thrown to the caller.
     void Run() {
+        std::promise<bool> gate;
+        const std::shared_future<bool> opened = gate.get_future().share();
         std::vector<std::thread> workers;
-        for (int i = 1; i < threads_; ++i) {
-            workers.emplace_back([this, i] { Work(i); });
+        try {
+            for (int i = 1; i < threads_; ++i) {
+                workers.emplace_back([this, i, opened] {
+                    if (opened.get()) {
+                        Work(tasks_[static_cast<std::size_t>(i)]);
+                    }
+                });
+            }
+        } catch (const std::exception&) {  // no thread or no memory for one
         }
-        Work(0);
+        threads_ = static_cast<int>(workers.size()) + 1;
+        std::exception_ptr shortage;
+        try {
+            MakeTasks();
+        } catch (...) {
+            shortage = std::current_exception();
+        }
+        gate.set_value(shortage == nullptr);
+        if (shortage == nullptr) {
+            Work(tasks_[0]);
+        }
         for (std::thread& worker : workers) {
             worker.join();
+        }
+        if (shortage != nullptr) {
+            std::rethrow_exception(shortage);
         }
     }
 
 private:
-    void Work(int worker) {
-        std::vector<Task> tasks;
+    void MakeTasks() {
+        tasks_.resize(static_cast<std::size_t>(threads_));
         for (const std::unique_ptr<Core>& core : machine_.cores()) {
-            if (static_cast<int>(core->identity().block % static_cast<std::uint32_t>(threads_)) == worker) {
-                Core* pointer = core.get();
-                tasks.push_back(
-                    {pointer, std::make_unique<Fiber>([this, pointer] { RunProgram(*pointer, program_); })});
-            }
+            Core* pointer = core.get();
+            tasks_[pointer->identity().block % static_cast<std::uint32_t>(threads_)].push_back(
+                {pointer, std::make_unique<Fiber>([this, pointer] { RunProgram(*pointer, program_); })});
         }
+    }
+
+    void Work(std::vector<Task>& tasks) {
         while (true) {
             const std::uint64_t progress = machine_.progress();
             bool all_finished = true;
@@ -156,6 +182,7 @@ private:
     Machine& machine_;
     int threads_;
     const std::function<void(Core&)>& program_;
+    std::vector<std::vector<Task>> tasks_;  // by host thread: all cores of a block stay together
     // Under the machine's sleep mutex.
     int idle_ = 0;  // threads that sleep since the count of progress was idle_at_
     std::uint64_t idle_at_ = 0;
