@@ -5,20 +5,23 @@
 #include <mutex>
 #include <utility>
 
+#include "common/text.h"
 #include "doors/refusal.h"
 
 namespace ascend_attention::doors {
 namespace {
 
+constexpr const char* kEnvironment = "environment";
+
 std::mutex provider_mutex;
 SettingsProvider current_provider;
 
-[[noreturn]] void Refuse(const std::string& argument, const std::string& given, const std::string& allowed) {
+[[noreturn]] void Refuse(const Place& place, const std::string& given, const std::string& allowed) {
     Status status;
     status.code = StatusCode::kInvalidParameter;
-    status.op = "simulator";
-    status.argument = argument;
-    status.given = "\"" + given + "\"";
+    status.op = place.owner;
+    status.argument = place.name;
+    status.given = Quoted(given);
     status.allowed = allowed;
     throw Refusal(status);
 }
@@ -31,32 +34,32 @@ const char* Environment(const char* name) {
 
 }  // namespace
 
-sim::Mode ModeFromName(const std::string& argument, const std::string& name) {
+sim::Mode ModeFromName(const Place& place, const std::string& name) {
     if (name == "fast") {
         return sim::Mode::kFast;
     }
     if (name == "checked") {
         return sim::Mode::kChecked;
     }
-    Refuse(argument, name, "\"fast\" or \"checked\"");
+    Refuse(place, name, "'fast', 'checked'");
 }
 
-Contract ContractFromName(const std::string& argument, const std::string& name) {
+Contract ContractFromName(const Place& place, const std::string& name) {
     if (name == "document") {
         return Contract::kDocument;
     }
     if (name == "extended") {
         return Contract::kExtended;
     }
-    Refuse(argument, name, "\"document\" or \"extended\"");
+    Refuse(place, name, "'document', 'extended'");
 }
 
-void CheckSoc(const std::string& argument, const std::string& name) {
+void CheckSoc(const Place& place, const std::string& name) {
     Soc soc;
     Status status = FindSoc(name, &soc);
     if (!status.ok()) {
-        status.op = "simulator";
-        status.argument = argument;
+        status.op = place.owner;
+        status.argument = place.name;
         throw Refusal(status);
     }
 }
@@ -90,17 +93,25 @@ CallSettings CurrentSettings() {
 
 CallSettings DefaultSettings() {
     CallSettings settings;
+    ReadMachineFromEnvironment(&settings);
+    ReadContractFromEnvironment(&settings);
+    return settings;
+}
+
+void ReadMachineFromEnvironment(CallSettings* settings) {
     if (const char* mode = Environment("ASCEND_ATTENTION_SIM")) {
-        settings.run.mode = ModeFromName("ASCEND_ATTENTION_SIM", mode);
+        settings->run.mode = ModeFromName({kEnvironment, "ASCEND_ATTENTION_SIM"}, mode);
     }
     if (const char* soc = Environment("ASCEND_ATTENTION_SOC")) {
-        CheckSoc("ASCEND_ATTENTION_SOC", soc);
-        settings.run.soc = soc;
+        CheckSoc({kEnvironment, "ASCEND_ATTENTION_SOC"}, soc);
+        settings->run.soc = soc;
     }
+}
+
+void ReadContractFromEnvironment(CallSettings* settings) {
     if (const char* contract = Environment("ASCEND_ATTENTION_CONTRACT")) {
-        settings.contract = ContractFromName("ASCEND_ATTENTION_CONTRACT", contract);
+        settings->contract = ContractFromName({kEnvironment, "ASCEND_ATTENTION_CONTRACT"}, contract);
     }
-    return settings;
 }
 
 }  // namespace ascend_attention::doors

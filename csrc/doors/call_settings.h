@@ -30,12 +30,20 @@ ASCEND_ATTENTION_API CallSettings CurrentSettings();
 // ASCEND_ATTENTION_SIM (fast, checked), ASCEND_ATTENTION_SOC, ASCEND_ATTENTION_CONTRACT (document, extended), read at
 // each call. A value that means nothing is a Refusal.
 ASCEND_ATTENTION_API CallSettings DefaultSettings();
+// Its two halves, each for a caller that overrides the other: a variable that does not matter is not looked at.
+ASCEND_ATTENTION_API void ReadMachineFromEnvironment(CallSettings* settings);
+ASCEND_ATTENTION_API void ReadContractFromEnvironment(CallSettings* settings);
 
-// The same words for the environment and for Python's arguments; `argument` is what the refusal names.
-ASCEND_ATTENTION_API sim::Mode ModeFromName(const std::string& argument, const std::string& name);
-ASCEND_ATTENTION_API Contract ContractFromName(const std::string& argument, const std::string& name);
+// Where a word stands, for a refusal: "simulator", "mode"; or "environment", "ASCEND_ATTENTION_SIM".
+struct Place {
+    std::string owner;
+    std::string name;
+};
+// The same words for the environment and for Python's arguments.
+ASCEND_ATTENTION_API sim::Mode ModeFromName(const Place& place, const std::string& name);
+ASCEND_ATTENTION_API Contract ContractFromName(const Place& place, const std::string& name);
 // Refuses an SoC that the host does not know.
-ASCEND_ATTENTION_API void CheckSoc(const std::string& argument, const std::string& name);
+ASCEND_ATTENTION_API void CheckSoc(const Place& place, const std::string& name);
 // AI cores per SoC, as the planner splits work over them.
 ASCEND_ATTENTION_API std::map<std::string, int> PlannedCores();
 

@@ -19,6 +19,11 @@ namespace {
 
 // What the device's allocator aligns to.
 constexpr std::size_t kDeviceAlignment = 512;
+// What the kernels need of a workspace that the caller brings: their tiles in it are moved in blocks of 32 bytes, and
+// such copies want addresses that are multiples of it. Torch's own allocations on a CPU are aligned to 64.
+constexpr std::size_t kWorkspaceAlignment = 32;
+constexpr const char* kWorkspaceHelp =
+    "npu_fused_infer_attention_score_v2_get_max_workspace returns one that is large enough.";
 
 struct FreeMemory {
     void operator()(void* memory) const { std::free(memory); }
@@ -76,12 +81,15 @@ Extent ExtentOf(const std::string& name, const TensorView& view) {
     return {name, begin, begin + static_cast<std::uintptr_t>(NumElements(view.shape) * SizeOf(view.dtype))};
 }
 
-void RefuseOverlap(const Extent& written, const std::vector<Extent>& others) {
-    for (const Extent& other : others) {
+// `others` ends with the buffers that are written too.
+void RefuseOverlap(const Extent& written, const std::vector<Extent>& others, std::size_t inputs) {
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        const Extent& other = others[i];
         const bool placed = written.begin != 0 && other.begin != 0;  // fake tensors lie nowhere
         if (placed && written.begin < other.end && other.begin < written.end) {
             throw Refusal(Refused(written.name, "memory that overlaps " + other.name, "memory of its own",
-                                  "The kernel writes " + written.name + " while it still reads its inputs."));
+                                  i < inputs ? "The kernel writes " + written.name + " while it still reads its inputs."
+                                             : "The kernel writes both " + written.name + " and " + other.name + "."));
         }
     }
 }
@@ -130,17 +138,8 @@ std::uint64_t FusedInferAttentionScoreV2Call::workspace_bytes() const {
 
 std::uint64_t FusedInferAttentionScoreV2Call::MaxWorkspaceBytes() const {
     // Each core has a ring of its own and its size does not depend on lengths; lengths decide how many cores have work.
-    FusedInferAttentionScoreV2Request longest = request_;
-    longest.actual_seq_qlen.reset();
-    longest.actual_seq_kvlen.reset();
-    Prepared prepared;
-    ThrowUnlessOk(Prepare(longest, soc_, settings_->contract, &prepared));
-    if (!prepared.launch) {
-        return workspace_bytes();
-    }
-    const auto every_core = static_cast<std::uint64_t>(prepared.plan.header().workspace_core_stride) *
-                            static_cast<std::uint64_t>(soc_.aic_count);
-    return std::max({every_core, prepared.plan.workspace_bytes, workspace_bytes()});
+    const bool nothing = NumElements(request_.query->shape) == 0 || NumElements(request_.key->shape) == 0;
+    return nothing ? 0 : ascend_attention::MaxWorkspaceBytes(soc_);
 }
 
 std::string FusedInferAttentionScoreV2Call::Describe() const {
@@ -154,22 +153,35 @@ bool FusedInferAttentionScoreV2Call::AcceptsBuffers(const TensorView& attention_
     std::vector<Extent> taken;
     VisitArguments(request_, InputExtents{taken});
 
-    RefuseOverlap(ExtentOf("attention_out", attention_out), taken);
+    const std::size_t inputs = taken.size();
+
+    RefuseOverlap(ExtentOf("attention_out", attention_out), taken, inputs);
     taken.push_back(ExtentOf("attention_out", attention_out));
     if (request_.return_softmax_lse) {
-        RefuseOverlap(ExtentOf("softmax_lse", softmax_lse), taken);
+        RefuseOverlap(ExtentOf("softmax_lse", softmax_lse), taken, inputs);
         taken.push_back(ExtentOf("softmax_lse", softmax_lse));
     }
     if (workspace != nullptr) {
+        const std::string wanted = "a contiguous tensor of at least " + std::to_string(workspace_bytes()) + " bytes";
+        if (workspace->dtype == DType::kOther) {  // its size is not known here
+            throw Refusal(Refused("workspace", DTypeText(*workspace), wanted + ", of uint8 or a dtype of the operator",
+                                  kWorkspaceHelp));
+        }
         const Extent extent = ExtentOf("workspace", *workspace);
         if (!workspace->contiguous || extent.end - extent.begin < workspace_bytes()) {
             throw Refusal(Refused(
                 "workspace",
                 std::to_string(extent.end - extent.begin) + (workspace->contiguous ? " bytes" : " bytes, strided"),
-                "a contiguous tensor of at least " + std::to_string(workspace_bytes()) + " bytes",
-                "npu_fused_infer_attention_score_v2_get_max_workspace returns one that is large enough."));
+                wanted, kWorkspaceHelp));
         }
-        RefuseOverlap(extent, taken);
+        if (extent.begin % kWorkspaceAlignment != 0) {
+            throw Refusal(Refused("workspace",
+                                  "an address that is " + std::to_string(extent.begin % kWorkspaceAlignment) +
+                                      " bytes above a multiple of " + std::to_string(kWorkspaceAlignment),
+                                  "an address that is a multiple of " + std::to_string(kWorkspaceAlignment),
+                                  "A tensor of its own is aligned; a slice of one must begin at such a multiple."));
+        }
+        RefuseOverlap(extent, taken, inputs);
     }
     return request_.return_softmax_lse;
 }

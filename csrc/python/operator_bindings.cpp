@@ -12,6 +12,7 @@
 #include "door_bindings.h"
 #include "doors/fused_infer_attention_score_v2.h"
 #include "fused_infer_attention_score_v2/arguments.h"
+#include "interpreter_lock.h"
 
 namespace py = pybind11;
 
@@ -105,7 +106,7 @@ void BindOperators(py::module_& m) {
             [](const FusedInferAttentionScoreV2Call& call, std::uintptr_t attention_out, std::uintptr_t softmax_lse) {
                 call.Run(reinterpret_cast<void*>(attention_out), reinterpret_cast<void*>(softmax_lse), nullptr);
             },
-            py::arg("attention_out"), py::arg("softmax_lse"), py::call_guard<py::gil_scoped_release>());
+            py::arg("attention_out"), py::arg("softmax_lse"), py::call_guard<AllowThreads>());
 
     m.def(
         "infer_fused_infer_attention_score_v2",

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "door_bindings.h"
 #include "doors/call_settings.h"
 #include "doors/refusal.h"
+#include "interpreter_lock.h"
 #include "sim_report.h"
 
 namespace py = pybind11;
@@ -21,12 +23,35 @@ using doors::CallSettings;
 // The context variable, held for the life of the process: a thread may still run a kernel while Python shuts down.
 PyObject* context_variable = nullptr;
 
+// One `with` block: the context variable's value. Blocks may be left out of order, and by another thread or task than
+// the one that entered (an abandoned generator); one that has been left no longer counts, wherever it is still set.
+class Scope {
+public:
+    Scope(CallSettings settings, std::shared_ptr<Scope> outer)
+        : settings_(std::move(settings)), outer_(std::move(outer)) {}
+
+    const CallSettings& settings() const { return settings_; }
+    void Leave() { left_ = true; }
+    // The innermost of `scope` and the blocks around it that has not been left; null when there is none.
+    static std::shared_ptr<Scope> InForce(std::shared_ptr<Scope> scope) {
+        while (scope != nullptr && scope->left_) {
+            scope = scope->outer_;
+        }
+        return scope;
+    }
+
+private:
+    CallSettings settings_;
+    std::shared_ptr<Scope> outer_;
+    bool left_ = false;  // guarded by Python's lock
+};
+
 // What the calling thread and task set; called with or without Python's lock.
 bool ReadContext(CallSettings* settings) {
     if (Py_IsInitialized() == 0) {
         return false;
     }
-    const py::gil_scoped_acquire lock;
+    const HoldLock lock;
     PyObject* value = nullptr;
     if (PyContextVar_Get(context_variable, nullptr, &value) < 0) {
         throw py::error_already_set();
@@ -34,15 +59,35 @@ bool ReadContext(CallSettings* settings) {
     if (value == nullptr) {
         return false;
     }
-    *settings = py::cast<const CallSettings&>(py::reinterpret_steal<py::object>(value));
+    const auto scope =
+        Scope::InForce(py::cast<std::shared_ptr<Scope>>(py::reinterpret_steal<py::object>(value)));  // None: null
+    if (scope == nullptr) {
+        return false;
+    }
+    *settings = scope->settings();
     return true;
+}
+
+// What a block that names the machine, the contract or neither builds on: the block around it, else the environment.
+CallSettings SettingsAround(const std::shared_ptr<Scope>& scope, bool machine, bool contract) {
+    if (scope != nullptr) {
+        return scope->settings();
+    }
+    CallSettings settings;
+    if (machine) {
+        doors::ReadMachineFromEnvironment(&settings);
+    }
+    if (contract) {
+        doors::ReadContractFromEnvironment(&settings);
+    }
+    return settings;
 }
 
 CallSettings WithSimulator(const CallSettings& settings, const std::string& soc, const std::string& mode) {
     CallSettings result = settings;
-    doors::CheckSoc("soc", soc);
+    doors::CheckSoc({"simulator", "soc"}, soc);
     result.run.soc = soc;
-    result.run.mode = doors::ModeFromName("mode", mode);
+    result.run.mode = doors::ModeFromName({"simulator", "mode"}, mode);
     result.run.log = std::make_shared<launch::ReportLog>();
     return result;
 }
@@ -55,7 +100,7 @@ CallSettings WithInstructionLimit(const CallSettings& settings, std::uint64_t li
 
 CallSettings WithContract(const CallSettings& settings, const std::string& name) {
     CallSettings result = settings;
-    result.contract = doors::ContractFromName("contract", name);
+    result.contract = doors::ContractFromName({"contract", "name"}, name);
     return result;
 }
 
@@ -116,7 +161,15 @@ void BindSettings(py::module_& m) {
              "Instructions a core may execute before the run is given up; 0 = the machine's own bound.")
         .def("reports", &Reports, "One dict per launch so far, see sim_report.h.");
     m.def("planned_cores", &doors::PlannedCores, "AI cores per SoC, as plans are made for them.");
+    py::class_<Scope, std::shared_ptr<Scope>>(m, "SettingsScope", "One `with` block: a value of the context variable.")
+        .def(py::init<CallSettings, std::shared_ptr<Scope>>(), py::arg("settings"), py::arg("outer") = py::none())
+        .def_property_readonly("settings", &Scope::settings)
+        .def("leave", &Scope::Leave, "Ends the block for everybody who still sees it.")
+        .def_static("in_force", &Scope::InForce, py::arg("scope"),
+                    "The innermost of `scope` and those around it that has not been left, or None.");
     m.def("default_settings", &doors::DefaultSettings, "What the environment says.");
+    m.def("settings_around", &SettingsAround, py::arg("scope"), py::arg("machine"), py::arg("contract"),
+          "The settings of `scope`, or without one those that the environment gives: only these halves are read.");
     m.def(
         "read_settings_from",
         [](const py::object& variable) {
@@ -126,8 +179,9 @@ void BindSettings(py::module_& m) {
             Py_XDECREF(context_variable);
             context_variable = variable.inc_ref().ptr();
             doors::SetSettingsProvider(&ReadContext);
+            ParkThreadsThatPythonEnds();
         },
-        py::arg("variable"), "Installs the context variable whose value is the CallSettings of the current call.");
+        py::arg("variable"), "Installs the context variable whose value is the current SettingsScope or None.");
 }
 
 }  // namespace ascend_attention::python

@@ -20,6 +20,9 @@ public:
         std::optional<Tensor> tensor;
         if (count_++ < kPositionalArguments) {
             tensor = stack_.Read<Tensor>();
+            if (!tensor->defined()) {  // torch lets None pass for a tensor; the host's checks do not
+                tensor.reset();
+            }
         } else {
             tensor = stack_.Read<std::optional<Tensor>>();
         }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "doors/fused_infer_attention_score_v2.h"
+#include "doors/interpreter.h"
 #include "doors/refusal.h"
 #include "torch/arguments.h"
 
@@ -23,13 +24,16 @@ using torch::stable::detail::from;
 // Runs a kernel. Torch makes a RuntimeError of whatever it throws; the original waits for the package function.
 template <class Body>
 void Guarded(Body body) {
+    const doors::InterpreterWatch watch;  // torch takes Python's lock when the kernel returns
     doors::ForgetFailure();
     try {
         body();
     } catch (...) {
+        watch.ParkIfPythonEnded();
         doors::RememberFailure(std::current_exception());
         throw;
     }
+    watch.ParkIfPythonEnded();
 }
 
 ScalarType ToScalarType(DType dtype) {
@@ -45,21 +49,40 @@ ScalarType ToScalarType(DType dtype) {
     }
 }
 
-void RefuseOtherDevices(const std::string& name, const Tensor& tensor) {
+void Refuse(StatusCode code, const std::string& name, const std::string& given, const std::string& allowed) {
+    doors::ThrowUnlessOk(Status{code, kFusedInferAttentionScoreV2, name, "", given, allowed, ""});
+}
+
+void RefuseAbsent(const std::string& name, const Tensor& tensor) {
+    if (!tensor.defined()) {
+        Refuse(StatusCode::kNullPointer, name, "None", "a tensor");
+    }
+}
+
+// Refuses tensors whose elements are not in this process' memory.
+void RefuseUnreadable(const std::string& name, const Tensor& tensor) {
     if (!tensor.is_cpu()) {
-        Status status;
-        status.code = StatusCode::kInvalidParameter;
-        status.op = kFusedInferAttentionScoreV2;
-        status.argument = name;
-        status.given = "a tensor that is not on the CPU";
-        status.allowed = "all tensors on the device of query";
-        doors::ThrowUnlessOk(status);
+        Refuse(StatusCode::kInvalidParameter, name, "a tensor that is not on the CPU",
+               "all tensors on the device of query");
+    }
+    // A storage can be resized under a tensor that keeps its shape.
+    std::int64_t available = 0;
+    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_size(tensor.get(), &available));
+    std::int64_t end = tensor.numel() == 0 ? 0 : tensor.storage_offset() + 1;
+    for (std::size_t axis = 0; end > 0 && axis < tensor.sizes().size(); ++axis) {
+        end += (tensor.sizes()[axis] - 1) * tensor.strides()[axis];
+    }
+    const std::int64_t needed = end * static_cast<std::int64_t>(tensor.element_size());
+    if (available < needed) {
+        Refuse(StatusCode::kInvalidParameter, name,
+               "a tensor whose storage has " + std::to_string(available) + " bytes",
+               "a tensor with memory for all its elements (" + std::to_string(needed) + " bytes)");
     }
 }
 
 FusedInferAttentionScoreV2Call MakeCall(const Arguments& arguments) {
     for (const auto& [name, tensor] : arguments.tensors) {
-        RefuseOtherDevices(name, tensor);
+        RefuseUnreadable(name, tensor);
     }
     return FusedInferAttentionScoreV2Call(arguments.request, static_cast<int>(torch::stable::get_num_threads()));
 }
@@ -90,11 +113,13 @@ void Out(StableIValue* stack, std::uint64_t, std::uint64_t) {
     const Tensor softmax_lse = reader.Read<Tensor>();
     Guarded([&] {
         const FusedInferAttentionScoreV2Call call = MakeCall(arguments);
-        RefuseOtherDevices("attention_out", attention_out);
-        RefuseOtherDevices("softmax_lse", softmax_lse);
+        RefuseAbsent("attention_out", attention_out);
+        RefuseAbsent("softmax_lse", softmax_lse);
+        RefuseUnreadable("attention_out", attention_out);
+        RefuseUnreadable("softmax_lse", softmax_lse);
         std::optional<TensorView> workspace_view;
         if (workspace.has_value()) {
-            RefuseOtherDevices("workspace", *workspace);
+            RefuseUnreadable("workspace", *workspace);
             workspace_view = ToView(*workspace);
         }
         const bool wants_lse = call.AcceptsBuffers(ToView(attention_out), ToView(softmax_lse),

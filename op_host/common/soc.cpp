@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/soc.h"
 
+#include "common/text.h"
+
 namespace ascend_attention {
 
 const std::vector<Soc>& KnownSocs() {
@@ -26,7 +28,7 @@ Status FindSoc(const std::string& name, Soc* soc) {
     status.op = "ascend_attention";
     status.argument = "soc";
     status.rule = "SOC";
-    status.given = "'" + name + "'";
+    status.given = Quoted(name);
     status.allowed = known;
     status.help = "Plain Ascend910A and Ascend910B are an earlier generation that these kernels do not run on.";
     return status;

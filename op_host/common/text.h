@@ -14,4 +14,8 @@ std::string Concat(const Parts&... parts) {
     return text.str();
 }
 
+// The text in single quotes and on one line: what is no printable UTF-8 is escaped, so that neither a NUL nor a stray
+// byte cuts or breaks the message it goes into.
+std::string Quoted(const std::string& text);
+
 }  // namespace ascend_attention

@@ -109,8 +109,11 @@ Status CheckMask(Scene& scene) {
     if (Status status = CheckSparseMode(scene); !status.ok()) {
         return status;
     }
-    if (scene.packed() || scene.wide_rope() || scene.empty_query()) {
+    if (scene.packed() || scene.wide_rope()) {
         return OkStatus();  // FIA 11 and 12 have their own mask rules
+    }
+    if (scene.empty_query() && !mask) {
+        return OkStatus();
     }
     if (scene.single_row()) {
         return mask ? CheckSingleRowMask(scene) : OkStatus();
@@ -129,6 +132,9 @@ Status CheckMask(Scene& scene) {
         if (Status status = CheckFullMask(scene); !status.ok()) {
             return status;
         }
+    }
+    if (scene.empty_query()) {
+        return OkStatus();  // there is no row that pre_tokens and next_tokens could hide
     }
     const bool uses_tokens = (request.sparse_mode == 0 && mask) || request.sparse_mode == 4;
     return uses_tokens ? CheckTokens(scene) : OkStatus();

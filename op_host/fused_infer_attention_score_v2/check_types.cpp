@@ -16,7 +16,7 @@ struct NamedTensor {
 Status CheckLayoutName(Scene& scene) {
     scene.layout = FindLayout(scene.request.input_layout);
     if (scene.layout == nullptr) {
-        return Refuse("FIA-C7", "input_layout", "'" + scene.request.input_layout + "'", LayoutNames());
+        return Refuse("FIA-C7", "input_layout", Quoted(scene.request.input_layout), LayoutNames());
     }
     return OkStatus();
 }

@@ -178,7 +178,12 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
         tiles += int64_t(sequences.back().tile_count) * header.head_count;
     }
     if (tiles > kTilesMax) {
-        return NoPlan(problem, "tiles", tiles, kTilesMax);
+        // The one limit that a legal request can pass. (No memory holds its tensors, but a fake tensor needs none.)
+        Status status = NoPlan(problem, "query", tiles, kTilesMax);
+        status.code = StatusCode::kNotSupported;
+        status.given = Concat(tiles, " tiles of work");
+        status.allowed = Concat("at most ", kTilesMax, " (sequences x heads x blocks of query rows)");
+        return status;
     }
     header.tile_keys = uint32_t(ChooseTileKeys(sequences));
     const std::vector<CoreRange> cores = SplitWork(header, sequences, soc.aic_count);

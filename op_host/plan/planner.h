@@ -26,7 +26,7 @@ struct Plan {
 };
 
 // Splits the work over the cores of `soc`. The problem must have at least one row; a problem that does not fit the
-// engine's 32-bit plan is a 561002 with the number and its limit.
+// engine's 32-bit plan is a 561002 with the number and its limit (561003 for too many tiles: a legal request has them).
 Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan);
 
 // No plan for `soc` needs more workspace, so one buffer of this size serves every call.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,7 +19,10 @@ _INT64_MAX = 2**63 - 1
 
 
 def refuse_type(function: str, argument: str, value: object, allowed: str) -> NoReturn:
-    shown = " ".join(repr(value).split())
+    try:
+        shown = " ".join(repr(value).split())
+    except ValueError:  # an integer with more digits than Python is willing to print
+        shown = "a value too long to show"
     if len(shown) > 60:
         shown = shown[:57] + "..."
     raise TypeError(f"{function}: {argument}: given {shown} ({type(value).__name__}); allowed: {allowed}")
@@ -31,14 +34,17 @@ def refuse(function: str, argument: str, given: str, allowed: str, code: int = I
 
 
 def as_int(function: str, argument: str, value: Any) -> int:
-    if isinstance(value, (bool, np.bool_)) or not hasattr(type(value), "__index__"):
+    truth = isinstance(value, (bool, np.bool_)) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
+    if truth or not hasattr(type(value), "__index__"):
         refuse_type(function, argument, value, "an int")
     try:
         number = operator.index(value)
-    except TypeError:
+    except (TypeError, RuntimeError):  # an array, or a tensor whose value cannot be read
         refuse_type(function, argument, value, "an int")
     if not -_INT64_MAX - 1 <= number <= _INT64_MAX:
-        refuse(function, argument, str(number), "an integer of 64 bits")
+        bits = number.bit_length()  # Python does not print integers of any length
+        given = str(number) if bits < 256 else f"an integer of {bits} bits"
+        refuse(function, argument, given, "an integer of 64 bits")
     return number
 
 
@@ -64,20 +70,57 @@ def as_bool(function: str, argument: str, value: Any) -> bool:
 def as_text(function: str, argument: str, value: Any) -> str:
     if not isinstance(value, str):
         refuse_type(function, argument, value, "a str")
-    return value
+    # Lone surrogates have no UTF-8: escaped, they are a text like any other that means nothing.
+    return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def as_lengths(function: str, argument: str, value: Any) -> list[int] | None:
     """A list or tuple of ints, or a one-dimensional integer array or torch tensor, strided slices included."""
     if value is None:
         return None
-    if hasattr(value, "tolist") and hasattr(value, "ndim"):  # NumPy array or torch tensor
+    allowed = "a list, tuple, torch.Tensor or numpy.ndarray of ints, or None"
+    if (
+        hasattr(value, "tolist") and hasattr(value, "ndim") and not isinstance(value, memoryview)
+    ):  # NumPy array or torch tensor
         if value.ndim != 1:
             refuse(function, argument, f"shape {tuple(value.shape)}", "one dimension, one length per sequence")
-        value = value.tolist()
-    elif not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        refuse_type(function, argument, value, "a list, tuple, torch.Tensor or numpy.ndarray of ints, or None")
+        if isinstance(value, np.ndarray) and value.dtype.kind in "mM":  # NumPy lists some of these as ints
+            refuse_type(function, argument, value, allowed)
+        try:
+            value = value.tolist()
+        except RuntimeError:  # torch: NotImplementedError is one
+            given = f"a tensor on {value.device}, {_kind_of_tensor(value)}"
+            refuse(function, argument, given, "a dense tensor whose values can be read")
+    elif not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
+        refuse_type(function, argument, value, allowed)
     return [as_int(function, f"{argument}[{position}]", length) for position, length in enumerate(value)]
+
+
+def _kind_of_tensor(tensor: Any) -> str:
+    """ "dense", or the word for what a tensor is instead: nothing that an operator here could read."""
+    if tensor.is_nested:
+        return "nested"
+    if tensor.is_quantized:
+        return "quantized"
+    layout = str(tensor.layout)
+    return "dense" if layout == "torch.strided" else f"of layout {layout}"
+
+
+def require_dense(function: str, tensors: Mapping[str, Any]) -> None:
+    for name, tensor in tensors.items():
+        kind = _kind_of_tensor(tensor)
+        if kind != "dense":
+            given = f"a tensor {kind}" if kind.startswith("of") else f"a {kind} tensor"
+            refuse(function, name, given, "a dense tensor")
+
+
+def require_one_device(function: str, tensors: Mapping[str, Any]) -> None:
+    """The first tensor says which device."""
+    first = next(iter(tensors), None)
+    for name, tensor in tensors.items():
+        if tensor.device != tensors[first].device:  # type: ignore[index]
+            allowed = f"a tensor on {tensors[first].device}, as {first} is"  # type: ignore[index]
+            refuse(function, name, f"a tensor on {tensor.device}", allowed)
 
 
 def numpy_descriptor(array: np.ndarray) -> Descriptor:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+MISSING_TENSOR = 161001
 INVALID_PARAMETER = 161002
 NOT_SUPPORTED = 561003
 

@@ -141,7 +141,8 @@ def npu_fused_infer_attention_score_v2(
         SimulatorError: the simulated kernel did something that the device would not survive.
         TypeError: an argument of the wrong Python type.
 
-    Under torch.compile(fullgraph=True) give lengths as lists. The operator is for inference: it has no derivative.
+    Under torch.compile(fullgraph=True) give lengths as lists; a refusal is a RuntimeError with the same text there. The
+    operator is for inference: asking for a derivative is a RuntimeError. Ctrl-C takes effect when the call returns.
     """
     arguments: dict[str, Any] = {
         "query": query,
@@ -236,18 +237,14 @@ def _call_torch(torch: Any, arguments: dict[str, Any]) -> tuple[torch.Tensor, to
     importlib.import_module("ascend_attention.torch_ops")  # registers the operator
 
     tensors = _given_tensors(arguments, torch.Tensor, "a torch.Tensor, as the other tensors are")
-    first = next(iter(tensors))
     for name, tensor in tensors.items():
         if tensor.device.type not in ("cpu", "meta"):
             _arguments.refuse(
                 NAME, name, f"a tensor on {tensor.device}",
                 "tensors on cpu (simulated run); kernels for other devices are not built yet", NOT_SUPPORTED,
             )  # fmt: skip
-        if tensor.device != arguments[first].device:
-            allowed = f"a tensor on {arguments[first].device}, as {first} is"
-            _arguments.refuse(NAME, name, f"a tensor on {tensor.device}", allowed)
-        if tensor.layout != torch.strided:
-            _arguments.refuse(NAME, name, f"a tensor of layout {tensor.layout}", "a dense tensor")
+    _arguments.require_one_device(NAME, tensors)
+    _arguments.require_dense(NAME, tensors)
     if not all(name in tensors for name in ("query", "key", "value")):
         # The schema cannot express this call; the check that follows always refuses it.
         described = {name: _arguments.torch_descriptor(tensor, address=0) for name, tensor in tensors.items()}

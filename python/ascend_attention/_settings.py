@@ -7,32 +7,79 @@ library asks for them when a kernel starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from contextvars import ContextVar
+from types import TracebackType
+from typing import Generic, TypeVar
 
 from ascend_attention import _core
+from ascend_attention._arguments import as_text
 from ascend_attention._report import Report, from_dicts
 
-# No default: without a value, the environment decides at each call.
-_current: ContextVar[_core.CallSettings] = ContextVar("ascend_attention_settings")
+# Without a block in force, the environment decides at each call.
+_current: ContextVar[_core.SettingsScope | None] = ContextVar("ascend_attention_settings", default=None)
 _core.read_settings_from(_current)
+
+Given = TypeVar("Given")
 
 
 class SimulatorRun:
-    """What ``with simulator(...) as run`` gives; ``run.report`` may be read inside the block and after it."""
+    """What ``with simulator(...) as run`` gives; ``run.report`` may be read inside the block and after it.
 
-    def __init__(self, settings: _core.CallSettings) -> None:
-        self._settings = settings
+    A copy, or what pickle restores, keeps the report as it was then.
+    """
+
+    def __init__(self, source: _core.CallSettings | Report) -> None:
+        self._source = source
 
     @property
     def report(self) -> Report:
         """Every launch so far of this block, those that failed included."""
-        return from_dicts(self._settings.reports())
+        return self._source if isinstance(self._source, Report) else from_dicts(self._source.reports())
+
+    def __reduce__(self) -> tuple[type[SimulatorRun], tuple[Report]]:
+        return SimulatorRun, (self.report,)
 
 
-@contextmanager
-def simulator(soc: str = "Ascend910B2", mode: str = "fast") -> Iterator[SimulatorRun]:
+class _Block(ContextDecorator, Generic[Given]):
+    """A context manager, or a decorator of functions, that is entered once."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._scope: _core.SettingsScope | None = None
+
+    def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
+        raise NotImplementedError
+
+    def _given(self, settings: _core.CallSettings) -> Given:
+        raise NotImplementedError
+
+    def _again(self) -> _Block[Given]:
+        raise NotImplementedError
+
+    def _recreate_cm(self) -> _Block[Given]:  # ContextDecorator: each call of the decorated function has its own
+        return self._again()
+
+    def __enter__(self) -> Given:
+        if self._scope is not None:
+            raise RuntimeError(f"{self._name}: this block was entered before; call {self._name}(...) again for another")
+        around = _core.SettingsScope.in_force(_current.get())
+        settings = self._settings(around)
+        self._scope = _core.SettingsScope(settings, around)
+        _current.set(self._scope)
+        return self._given(settings)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Not ContextVar.reset: blocks left out of order would bring a block back that has ended, and a generator that
+        # is closed by another task has no token there.
+        assert self._scope is not None
+        self._scope.leave()
+        _current.set(_core.SettingsScope.in_force(_current.get()))
+
+
+class simulator(_Block[SimulatorRun]):
     """Calls inside the block run on this simulated machine, in this thread and task, and are reported.
 
     Args:
@@ -44,45 +91,56 @@ def simulator(soc: str = "Ascend910B2", mode: str = "fast") -> Iterator[Simulato
         AttentionError: an unknown soc or mode.
         SimulatorError: (from the calls inside) the kernel did something that the device would not survive.
 
-    Blocks nest; each reports its own launches. A thread started inside the block does not inherit it.
+    Blocks nest; each reports its own launches. A thread started inside the block does not inherit it, an asyncio task
+    does. A block ends once, for everybody: when blocks are left out of order, or a generator that was suspended inside
+    one is closed elsewhere, calls go by the innermost block that is still open. An object serves one block; call
+    ``simulator`` again for another. Under ``torch.compile(fullgraph=True)`` the block goes around the call of the
+    compiled function: a graph cannot enter it.
+
+    A call cannot be interrupted: Ctrl-C takes effect when it returns.
 
         with ascend_attention.simulator(mode="checked") as run:
             out, _ = ascend_attention.npu_fused_infer_attention_score_v2(query, key, value, ...)
         print(run.report)
     """
-    _require_text("simulator", soc=soc, mode=mode)
-    settings = _settings().with_simulator(soc, mode)
-    token = _current.set(settings)
-    try:
-        yield SimulatorRun(settings)
-    finally:
-        _current.reset(token)
+
+    def __init__(self, soc: str = "Ascend910B2", mode: str = "fast") -> None:
+        super().__init__("simulator")
+        self._soc, self._mode = as_text("simulator", "soc", soc), as_text("simulator", "mode", mode)
+        _core.settings_around(None, machine=False, contract=False).with_simulator(self._soc, self._mode)  # refuses
+
+    def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
+        settings = _core.settings_around(around, machine=False, contract=True)
+        return settings.with_simulator(self._soc, self._mode)
+
+    def _given(self, settings: _core.CallSettings) -> SimulatorRun:
+        return SimulatorRun(settings)
+
+    def _again(self) -> simulator:
+        return simulator(self._soc, self._mode)
 
 
-@contextmanager
-def contract(name: str) -> Iterator[None]:
+class contract(_Block[None]):
     """Calls inside the block follow this contract, in this thread and task.
 
     "document" (the default) keeps every limit of the operators' documents. "extended" lifts those that the mathematics
-    and this package do not need. ``ASCEND_ATTENTION_CONTRACT`` sets it for a whole process.
+    and this package do not need. ``ASCEND_ATTENTION_CONTRACT`` sets it for a whole process. Blocks end as those of
+    ``simulator`` do.
 
     Raises:
         AttentionError: an unknown contract.
     """
-    _require_text("contract", name=name)
-    token = _current.set(_settings().with_contract(name))
-    try:
-        yield
-    finally:
-        _current.reset(token)
 
+    def __init__(self, name: str) -> None:
+        super().__init__("contract")
+        self._contract = as_text("contract", "name", name)
+        _core.settings_around(None, machine=False, contract=False).with_contract(self._contract)  # refuses
 
-def _settings() -> _core.CallSettings:
-    current = _current.get(None)
-    return _core.default_settings() if current is None else current
+    def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
+        return _core.settings_around(around, machine=True, contract=False).with_contract(self._contract)
 
+    def _given(self, settings: _core.CallSettings) -> None:
+        return None
 
-def _require_text(function: str, **arguments: object) -> None:
-    for name, value in arguments.items():
-        if not isinstance(value, str):
-            raise TypeError(f"{function}: {name}: given {value!r} ({type(value).__name__}); allowed: a str")
+    def _again(self) -> contract:
+        return contract(self._contract)

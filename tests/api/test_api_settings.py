@@ -114,7 +114,7 @@ def test_unknown_machines_are_refused(arguments: dict[str, str], argument: str) 
 
 
 def test_unknown_contract_and_wrong_types() -> None:
-    with pytest.raises(AttentionError, match='contract: given "loose"'), ascend_attention.contract("loose"):
+    with pytest.raises(AttentionError, match="contract: name: given 'loose'"), ascend_attention.contract("loose"):
         pass
     for arguments in ({"soc": None}, {"mode": 1}):
         with pytest.raises(TypeError, match=f"simulator: {next(iter(arguments))}: "):
@@ -217,7 +217,7 @@ def in_process(**environment: str) -> str:
 def test_environment_of_a_whole_process() -> None:
     assert in_process() != in_process(ASCEND_ATTENTION_SOC="Ascend910B4")  # fewer cores, another plan
     assert in_process() == in_process(ASCEND_ATTENTION_SIM="checked", ASCEND_ATTENTION_CONTRACT="extended")
-    assert 'ASCEND_ATTENTION_SIM: given "strict"' in in_process(ASCEND_ATTENTION_SIM="strict")
+    assert "ASCEND_ATTENTION_SIM: given 'strict'" in in_process(ASCEND_ATTENTION_SIM="strict")
     assert "ASCEND_ATTENTION_SOC: given" in in_process(ASCEND_ATTENTION_SOC="Ascend310")
     assert "ASCEND_ATTENTION_CONTRACT: given" in in_process(ASCEND_ATTENTION_CONTRACT="loose")
 
@@ -241,7 +241,7 @@ def test_environment_decides_outside_of_blocks(monkeypatch: pytest.MonkeyPatch) 
 def test_findings_reach_the_caller_at_every_door(mode: str) -> None:
     settings = _core.default_settings().with_simulator("Ascend910B2", mode).with_instruction_limit(50)
     expected = through_numpy(CASE.arguments())
-    token = _settings._current.set(settings)
+    token = _settings._current.set(_core.SettingsScope(settings))
     try:
         with pytest.raises(ascend_attention.SimulatorError) as from_numpy:
             through_numpy(CASE.arguments())
