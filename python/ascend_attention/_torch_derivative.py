@@ -55,7 +55,7 @@ def refuse_derivatives(namespace: str, name: str) -> None:
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
             if torch._C._are_functorch_transforms_active():  # torch.func.grad, vjp: somebody asks
                 raise RuntimeError(message)
-            return WithoutDerivative.apply(call, *tensors)  # type: ignore[no-untyped-call]
+            return WithoutDerivative.apply(call, *tensors)
         return call()
 
     def out(keys: Any, *positional: Any, **keywords: Any) -> Any:
