@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "doors/call_settings.h"
 #include "execute.h"
 #include "run/bench.h"
 #include "run/launch.h"
@@ -202,16 +203,11 @@ sim::KernelKind KindFromName(const std::string& name) {
     throw py::value_error("kind is '" + name + "', allowed: mix, cube, vector");
 }
 
-// One kernel argument: an int, an array (an input), or a dict {data, name, writable, initialised, output}.
-void AddArgument(const py::handle& item, sim::LaunchSpec& spec) {
-    if (py::isinstance<py::int_>(item)) {
-        const auto value = py::cast<py::int_>(item);
-        spec.arguments.push_back(static_cast<std::uint64_t>(PyLong_AsUnsignedLongLongMask(value.ptr())));
-        return;
-    }
+// Global memory from an array (an input) or a dict {data, name, writable, initialised, output}.
+sim::GlobalBuffer ToBuffer(const py::handle& item, const std::string& name) {
     sim::GlobalBuffer buffer;
     py::object data = py::reinterpret_borrow<py::object>(item);
-    buffer.name = "argument " + std::to_string(spec.arguments.size());
+    buffer.name = name;
     if (py::isinstance<py::dict>(item)) {
         const auto fields = py::cast<py::dict>(item);
         const auto flag = [&fields](const char* key, bool otherwise) {
@@ -232,15 +228,45 @@ void AddArgument(const py::handle& item, sim::LaunchSpec& spec) {
     }
     buffer.data = const_cast<void*>(array.data());
     buffer.bytes = static_cast<std::uint64_t>(array.nbytes());
-    spec.arguments.push_back(reinterpret_cast<std::uint64_t>(buffer.data));
-    spec.buffers.push_back(std::move(buffer));
+    return buffer;
+}
+
+// One kernel argument: an int, or a buffer whose address is passed.
+void AddArgument(const py::handle& item, sim::LaunchSpec& spec) {
+    if (py::isinstance<py::int_>(item)) {
+        const auto value = py::cast<py::int_>(item);
+        spec.arguments.push_back(static_cast<std::uint64_t>(PyLong_AsUnsignedLongLongMask(value.ptr())));
+        return;
+    }
+    spec.buffers.push_back(ToBuffer(item, "argument " + std::to_string(spec.arguments.size())));
+    spec.arguments.push_back(reinterpret_cast<std::uint64_t>(spec.buffers.back().data));
+}
+
+// Runs the launch and appends its report, also that of a failure, to the log of a `with simulator` block.
+sim::RunReport RunLogged(const sim::LaunchSpec& spec, launch::ReportLog* log) {
+    try {
+        sim::RunReport report = sim::Launch(spec);
+        if (log != nullptr) {
+            log->Append(report);
+        }
+        return report;
+    } catch (const sim::SimulatorFailure& failure) {
+        if (log != nullptr) {
+            log->Append(failure.report());
+        }
+        throw;
+    }
 }
 
 py::dict LaunchKernel(const std::string& cube_library, const std::string& vector_library, const std::string& kernel,
                       const std::string& kind, std::uint32_t blocks, const py::list& args, const std::string& soc,
-                      const std::string& mode, int threads, std::uint64_t instruction_limit) {
+                      const std::string& mode, int threads, std::uint64_t instruction_limit, const py::list& buffers,
+                      const std::string& title, const doors::CallSettings* log) {
     sim::LaunchSpec spec;
     spec.kernel = sim::LoadKernel(cube_library, vector_library, kernel, KindFromName(kind));
+    if (!title.empty()) {
+        spec.kernel.name = title;
+    }
     spec.blocks = blocks;
     spec.soc = soc;
     spec.mode = ModeFromName(mode);
@@ -249,10 +275,14 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
     for (const py::handle item : args) {
         AddArgument(item, spec);
     }
+    for (const py::handle item : buffers) {
+        spec.buffers.push_back(ToBuffer(item, "buffer " + std::to_string(spec.buffers.size())));
+    }
+    const std::shared_ptr<launch::ReportLog> reports = log == nullptr ? nullptr : log->run.log;
     sim::RunReport report;
     {
         const py::gil_scoped_release release;
-        report = sim::Launch(spec);
+        report = RunLogged(spec, reports.get());
     }
     return ReportToDict(report);
 }
@@ -277,11 +307,13 @@ void BindSim(py::module_& m) {
     sim_module.def(
         "launch", &LaunchKernel, py::arg("cube_library"), py::arg("vector_library"), py::arg("kernel"), py::arg("kind"),
         py::arg("blocks"), py::arg("args"), py::arg("soc") = "Ascend910B2", py::arg("mode") = "checked",
-        py::arg("threads") = 0, py::arg("instruction_limit") = 0,
+        py::arg("threads") = 0, py::arg("instruction_limit") = 0, py::arg("buffers") = py::list(),
+        py::arg("title") = "", py::arg("log") = nullptr,
         "Runs one kernel of two device libraries and returns the report.\n\n"
         "kind: 'mix', 'cube' or 'vector'. args: ints, arrays (inputs) and dicts {'data': array, 'name',\n"
         "'writable', 'initialised', 'output'} (an output is writable and uninitialised). Arrays are used in\n"
-        "place. Raises SimulatorError.");
+        "place. buffers: more global memory, which the arguments reach through pointers of their own. title: the\n"
+        "kernel's name in reports. log: the CallSettings whose block gets the report. Raises SimulatorError.");
     sim_module.def(
         "soc_table",
         [] {

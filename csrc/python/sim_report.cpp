@@ -52,8 +52,10 @@ PyObject* simulator_error = nullptr;
 void Raise(const sim::SimulatorFailure& failure) {
     const py::object type = py::reinterpret_borrow<py::object>(simulator_error);
     py::object error = type(py::str(failure.what()));
-    const py::dict report = ReportToDict(failure.report());
-    error.attr("findings") = report["findings"];
+    py::list launches;
+    launches.append(ReportToDict(failure.report()));
+    const py::object report = py::module_::import("ascend_attention._report").attr("from_dicts")(launches);
+    error.attr("findings") = report.attr("findings");
     error.attr("report") = report;
     PyErr_SetObject(simulator_error, error.ptr());
 }
@@ -140,7 +142,8 @@ void RegisterSimulatorError(py::module_& m) {
         simulator_error = PyErr_NewExceptionWithDoc(
             "ascend_attention.SimulatorError",
             "The simulated kernel did something the device would not survive, or, in checked mode, something whose\n"
-            "result depends on timing. `findings` lists {'severity', 'kind', 'text'}; `report` is the run's report.",
+            "result depends on timing. `findings` has all that the machine objected to, `report` (a Report) what\n"
+            "the launch had done by then.",
             PyExc_RuntimeError, nullptr);
     }
     m.attr("SimulatorError") = py::reinterpret_borrow<py::object>(simulator_error);

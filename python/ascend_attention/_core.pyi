@@ -4,6 +4,8 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
+from ascend_attention._report import Finding, Report
+
 Descriptor = tuple[int, str, tuple[int, ...], bool]
 Outputs = tuple[list[int], str, list[int], str]
 
@@ -12,8 +14,8 @@ sim: ModuleType
 class SimulatorError(RuntimeError):
     """The simulated kernel did something the device would not survive, or whose result depends on timing."""
 
-    findings: list[dict[str, str]]
-    report: dict[str, Any]
+    findings: tuple[Finding, ...]
+    report: Report
 
 class CallSettings:
     soc: str

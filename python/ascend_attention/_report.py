@@ -18,6 +18,13 @@ class Finding:
     kind: str
     text: str
 
+    def __getitem__(self, field: str) -> str:
+        """``finding["kind"]`` for ``finding.kind``: SimulatorError.findings had dicts once."""
+        if field not in ("severity", "kind", "text"):
+            raise KeyError(field)
+        value: str = getattr(self, field)
+        return value
+
     def __str__(self) -> str:
         return f"{self.severity} ({self.kind}): {self.text}"
 
@@ -44,6 +51,7 @@ class LaunchReport:
     global_bytes_written: int
     cores: tuple[CoreReport, ...]
     findings: tuple[Finding, ...]
+    printed: str = ""  # by device code: printf, ASSERT, DumpTensor
 
     def __str__(self) -> str:
         return str(Report((self,)))
@@ -51,7 +59,7 @@ class LaunchReport:
 
 @dataclass(frozen=True)
 class Report:
-    """Every launch of a ``with simulator(...)`` block, and their sum. ``str()`` gives a table."""
+    """Some launches (of a ``with simulator(...)`` block, or one), and their sum. ``str()`` gives a table."""
 
     launches: tuple[LaunchReport, ...] = ()
 
@@ -82,6 +90,11 @@ class Report:
     @property
     def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for launch in self.launches for finding in launch.findings)
+
+    @property
+    def printed(self) -> str:
+        """What device code printed, launch after launch."""
+        return "".join(launch.printed for launch in self.launches)
 
     @property
     def seconds(self) -> float:
@@ -143,7 +156,8 @@ def from_dicts(launches: Iterable[Mapping[str, Any]]) -> Report:
 
 
 def _launch(values: Mapping[str, Any]) -> LaunchReport:
-    fields = dict(values)
+    # The machine's tools add entries of their own to these dicts; a report has what its class declares.
+    fields = {name: value for name, value in values.items() if name in LaunchReport.__dataclass_fields__}
     fields["cores"] = tuple(CoreReport(**core) for core in fields["cores"])
     fields["findings"] = tuple(Finding(**finding) for finding in fields["findings"])
     return LaunchReport(**fields)

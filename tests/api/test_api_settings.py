@@ -254,7 +254,7 @@ def test_findings_reach_the_caller_at_every_door(mode: str) -> None:
     for caught in (from_numpy, from_torch):
         assert caught.value.findings and caught.value.findings[0]["severity"] == "error"
         assert caught.value.findings[0]["text"] in str(caught.value)
-        assert caught.value.report["mode"] == mode
+        assert caught.value.report.launches[0].mode == mode
     if mode == "checked":  # deterministic
         assert str(from_numpy.value) == str(from_torch.value) == str(from_torch_ops.value)
     report = _settings.SimulatorRun(settings).report

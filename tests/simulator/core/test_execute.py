@@ -34,7 +34,7 @@ def test_undefined_operand_is_found() -> None:
         adds(data, defined)
     assert caught.value.findings[0]["kind"] == "uninitialised"
     assert "UB byte 20" in caught.value.findings[0]["text"]
-    assert caught.value.report["mode"] == "checked"
+    assert caught.value.report.launches[0].mode == "checked"
     outputs, report = adds(data, defined, "fast")
     assert report["findings"] == []
     np.testing.assert_array_equal(outputs[0].view(np.float32), data + 1)
