@@ -98,6 +98,13 @@ CallSettings WithInstructionLimit(const CallSettings& settings, std::uint64_t li
     return result;
 }
 
+CallSettings WithSync(const CallSettings& settings, bool record, const py::list& ignored) {
+    CallSettings result = settings;
+    result.run.record_sync = record;
+    result.run.ignored = SyncCallsFromList(ignored);
+    return result;
+}
+
 CallSettings WithContract(const CallSettings& settings, const std::string& name) {
     CallSettings result = settings;
     result.contract = doors::ContractFromName({"contract", "name"}, name);
@@ -159,6 +166,8 @@ void BindSettings(py::module_& m) {
         .def("with_contract", &WithContract, py::arg("contract"))
         .def("with_instruction_limit", &WithInstructionLimit, py::arg("limit"),
              "Instructions a core may execute before the run is given up; 0 = the machine's own bound.")
+        .def("with_sync", &WithSync, py::arg("record"), py::arg("ignored"),
+             "Lists the synchronisation calls of each launch in its report, and runs without those in `ignored`.")
         .def("reports", &Reports, "One dict per launch so far, see sim_report.h.");
     m.def("planned_cores", &doors::PlannedCores, "AI cores per SoC, as plans are made for them.");
     py::class_<Scope, std::shared_ptr<Scope>>(m, "SettingsScope", "One `with` block: a value of the context variable.")

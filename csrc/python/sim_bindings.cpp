@@ -261,7 +261,8 @@ sim::RunReport RunLogged(const sim::LaunchSpec& spec, launch::ReportLog* log) {
 py::dict LaunchKernel(const std::string& cube_library, const std::string& vector_library, const std::string& kernel,
                       const std::string& kind, std::uint32_t blocks, const py::list& args, const std::string& soc,
                       const std::string& mode, int threads, std::uint64_t instruction_limit, const py::list& buffers,
-                      const std::string& title, const doors::CallSettings* log) {
+                      const std::string& title, const doors::CallSettings* log, bool record_sync,
+                      const py::list& ignored) {
     sim::LaunchSpec spec;
     spec.kernel = sim::LoadKernel(cube_library, vector_library, kernel, KindFromName(kind));
     if (!title.empty()) {
@@ -272,6 +273,8 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
     spec.mode = ModeFromName(mode);
     spec.threads = threads;
     spec.instruction_limit = instruction_limit;
+    spec.record_sync = record_sync;
+    spec.ignored = SyncCallsFromList(ignored);
     for (const py::handle item : args) {
         AddArgument(item, spec);
     }
@@ -308,12 +311,15 @@ void BindSim(py::module_& m) {
         "launch", &LaunchKernel, py::arg("cube_library"), py::arg("vector_library"), py::arg("kernel"), py::arg("kind"),
         py::arg("blocks"), py::arg("args"), py::arg("soc") = "Ascend910B2", py::arg("mode") = "checked",
         py::arg("threads") = 0, py::arg("instruction_limit") = 0, py::arg("buffers") = py::list(),
-        py::arg("title") = "", py::arg("log") = nullptr,
+        py::arg("title") = "", py::arg("log") = nullptr, py::arg("record_sync") = false,
+        py::arg("ignored") = py::list(),
         "Runs one kernel of two device libraries and returns the report.\n\n"
         "kind: 'mix', 'cube' or 'vector'. args: ints, arrays (inputs) and dicts {'data': array, 'name',\n"
         "'writable', 'initialised', 'output'} (an output is writable and uninitialised). Arrays are used in\n"
         "place. buffers: more global memory, which the arguments reach through pointers of their own. title: the\n"
-        "kernel's name in reports. log: the CallSettings whose block gets the report. Raises SimulatorError.");
+        "kernel's name in reports. log: the CallSettings whose block gets the report. record_sync lists the\n"
+        "synchronisation calls in report['sync_calls']; those in `ignored`, entries of such a list, have no effect.\n"
+        "Raises SimulatorError.");
     sim_module.def(
         "soc_table",
         [] {

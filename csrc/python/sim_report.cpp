@@ -21,6 +21,48 @@ py::dict CountsToDict(const std::array<std::uint64_t, sim::kPipeCount>& counts) 
     return result;
 }
 
+constexpr const char* kAllPipes = "ALL";
+
+const char* PipeName(sim::Pipe pipe) { return pipe == sim::Pipe::kAll ? kAllPipes : kPipes[static_cast<int>(pipe)]; }
+
+sim::Pipe PipeFromName(const std::string& name) {
+    for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
+        if (name == kPipes[pipe]) {
+            return static_cast<sim::Pipe>(pipe);
+        }
+    }
+    if (name == kAllPipes) {
+        return sim::Pipe::kAll;
+    }
+    throw py::value_error("unknown pipe '" + name + "'");
+}
+
+sim::CoreType CoreTypeFromName(const std::string& name) {
+    if (name != "cube" && name != "vector") {
+        throw py::value_error("core is '" + name + "', allowed: cube, vector");
+    }
+    return name == "cube" ? sim::CoreType::kCube : sim::CoreType::kVector;
+}
+
+py::list SyncCallsToList(const std::vector<sim::SyncCall>& calls) {
+    py::list result;
+    for (const sim::SyncCall& call : calls) {
+        py::dict entry;
+        entry["name"] = call.name;
+        entry["core"] = call.core == sim::CoreType::kCube ? "cube" : "vector";
+        entry["source"] = PipeName(call.source);
+        entry["target"] = PipeName(call.target);
+        entry["mode"] = call.mode;
+        entry["id"] = call.id;
+        entry["framework"] = call.framework;
+        entry["file"] = call.file;
+        entry["line"] = call.line;
+        entry["count"] = call.count;
+        result.append(entry);
+    }
+    return result;
+}
+
 const char* SeverityName(sim::Severity severity) {
     switch (severity) {
         case sim::Severity::kError:
@@ -99,6 +141,28 @@ py::dict ReportToDict(const sim::RunReport& report) {
         findings.append(entry);
     }
     result["findings"] = findings;
+    if (!report.sync_calls.empty()) {
+        result["sync_calls"] = SyncCallsToList(report.sync_calls);
+    }
+    return result;
+}
+
+std::vector<sim::SyncCall> SyncCallsFromList(const py::list& calls) {
+    std::vector<sim::SyncCall> result;
+    for (const py::handle item : calls) {
+        const auto entry = py::cast<py::dict>(item);
+        sim::SyncCall call;
+        call.name = py::cast<std::string>(entry["name"]);
+        call.core = CoreTypeFromName(py::cast<std::string>(entry["core"]));
+        call.source = PipeFromName(py::cast<std::string>(entry["source"]));
+        call.target = PipeFromName(py::cast<std::string>(entry["target"]));
+        call.mode = py::cast<int>(entry["mode"]);
+        call.id = py::cast<int>(entry["id"]);
+        call.framework = py::cast<bool>(entry["framework"]);
+        call.file = py::cast<std::string>(entry["file"]);
+        call.line = py::cast<int>(entry["line"]);
+        result.push_back(std::move(call));
+    }
     return result;
 }
 

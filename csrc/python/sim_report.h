@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <string>
+#include <vector>
 
 #include "core/state.h"
 #include "run/launch.h"
@@ -15,8 +16,12 @@ sim::Mode ModeFromName(const std::string& name);
 
 // {'kernel', 'soc', 'mode', 'blocks', 'seconds', 'instructions': {pipe: n}, 'global_bytes_read',
 // 'global_bytes_written',
-//  'cores': [{'core', 'instructions'}], 'findings': [{'severity', 'kind', 'text'}]}
+//  'cores': [{'core', 'instructions'}], 'findings': [{'severity', 'kind', 'text'}]}, and 'sync_calls' if any were
+//  recorded: [{'name', 'core', 'source', 'target', 'mode', 'id', 'framework', 'file', 'line', 'count'}]
 pybind11::dict ReportToDict(const sim::RunReport& report);
+
+// Calls to ignore, as the report lists them; 'count' may be absent.
+std::vector<sim::SyncCall> SyncCallsFromList(const pybind11::list& calls);
 
 // MaskState and friends as a flat dict; absent keys keep their value.
 void StateFromDict(const pybind11::dict& values, sim::MachineState& state);

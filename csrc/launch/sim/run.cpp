@@ -38,6 +38,8 @@ sim::LaunchSpec MakeSpec(const Job& job, const RunSettings& settings) {
     spec.mode = settings.mode;
     spec.threads = settings.threads;
     spec.instruction_limit = settings.instruction_limit;
+    spec.record_sync = settings.record_sync;
+    spec.ignored = settings.ignored;
     for (const Argument& argument : job.arguments) {
         spec.arguments.push_back(reinterpret_cast<std::uint64_t>(argument.data));
         if (argument.data == nullptr || argument.bytes == 0) {

@@ -34,7 +34,9 @@ struct RunSettings {
     sim::Mode mode = sim::Mode::kFast;
     std::uint64_t instruction_limit = 0;  // per core; 0 = the machine's own bound
     int threads = 0;                      // host threads; 0 = CPUs available to the process
-    std::shared_ptr<ReportLog> log;       // null: nobody asked for a report
+    bool record_sync = false;             // see sim::LaunchSpec, as are `ignored` calls
+    std::vector<sim::SyncCall> ignored;
+    std::shared_ptr<ReportLog> log;  // null: nobody asked for a report
 };
 
 }  // namespace ascend_attention::launch

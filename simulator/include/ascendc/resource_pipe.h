@@ -141,7 +141,7 @@ public:
                 ReleaseEventID<HardEvent::M_MTE1>(static_cast<TEventID>(i), site);
             }
         }
-        sim::Barrier(sim::Pipe::kAll, site);
+        sim::Barrier(sim::Pipe::kAll, site, true);
         sim::SetCurrentPipeObject(nullptr);
     }
 

@@ -12,6 +12,7 @@
 #include "core/fiber.h"
 #include "core/machine.h"
 #include "core/sync.h"
+#include "core/sync_trace.h"
 
 namespace ascend_attention::sim {
 
@@ -131,6 +132,9 @@ Core::Core(Machine& machine, const CoreIdentity& identity, int index)
     }
     if (machine.mode() == Mode::kChecked) {
         checker_ = std::make_unique<CoreChecker>(*this, *machine.checker());
+    }
+    if (machine.traces_sync()) {
+        sync_trace_ = std::make_unique<SyncTrace>(identity.type, machine.ignored());
     }
 }
 

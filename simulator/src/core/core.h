@@ -19,9 +19,8 @@ namespace ascend_attention::sim {
 
 class Machine;
 class CoreChecker;
+class SyncTrace;
 struct CoreSync;
-
-enum class CoreType : std::uint8_t { kCube, kVector };
 
 struct CoreIdentity {
     std::uint32_t block = 0;
@@ -70,6 +69,8 @@ public:
     // Null in fast mode.
     CoreChecker* checker() const { return checker_.get(); }
     CoreSync& sync() const { return *sync_; }
+    // Null unless the launch records or ignores synchronisation calls.
+    SyncTrace* sync_trace() const { return sync_trace_.get(); }
 
     // Counts one instruction; ends the core when the limit is reached or another core has failed.
     void CountInstruction(const Call& call);
@@ -114,6 +115,7 @@ private:
     std::uint64_t instruction_limit_ = 0;
     const GlobalRegion* last_region_ = nullptr;
     std::unique_ptr<CoreSync> sync_;
+    std::unique_ptr<SyncTrace> sync_trace_;
     std::unique_ptr<CoreChecker> checker_;
 };
 

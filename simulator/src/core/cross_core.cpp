@@ -6,6 +6,7 @@
 #include "core/fiber.h"
 #include "core/machine.h"
 #include "core/sync.h"
+#include "core/sync_trace.h"
 #include "machine/core_calls.h"
 
 namespace ascend_attention::sim {
@@ -181,6 +182,9 @@ void CrossCoreFlags::ReportLeftovers() {
 void CrossCoreSet(int mode, Pipe pipe, int flag, Site site) {
     Core& core = CurrentCore();
     const Call call{"CrossCoreSetFlag", pipe, site};
+    if (IgnoresSync(core, SyncPoint{call.name, pipe, pipe, mode, flag, false, site})) {
+        return;
+    }
     const auto require = [&](bool ok, const std::string& problem) {
         if (!ok) {
             core.Fail("parameter", Describe(call) + " on " + core.name() + ": " + problem, SiteKey(site));
@@ -209,6 +213,9 @@ void CrossCoreSet(int mode, Pipe pipe, int flag, Site site) {
 void CrossCoreWait(int flag, Site site) {
     Core& core = CurrentCore();
     const Call call{"CrossCoreWaitFlag", Pipe::kScalar, site};
+    if (IgnoresSync(core, SyncPoint{call.name, Pipe::kAll, Pipe::kAll, -1, flag, false, site})) {
+        return;
+    }
     if (flag < 0 || flag >= kFlagIds) {
         core.Fail("parameter",
                   Describe(call) + " on " + core.name() + ": flagId is " + std::to_string(flag) + ", allowed: 0..15",
@@ -222,7 +229,11 @@ void SyncAllCores(bool vector_only, Site site) {
     const Call wait{"SyncAll", Pipe::kScalar, site};
     const Call set_mte3{"SyncAll", Pipe::kMte3, site};
     const Call set_fix{"SyncAll", Pipe::kFixpipe, site};
-    Barrier(Pipe::kAll, site);
+    const SyncPoint point{wait.name, Pipe::kAll, Pipe::kAll, vector_only ? 1 : 0, -1, false, site};
+    if (core.Unwinding() || IgnoresSync(core, point)) {
+        return;
+    }
+    PassBarrier(core, Pipe::kAll, site);
     if (vector_only) {
         Set(core, 0, set_mte3, kSyncVectors);
         Wait(core, wait, kSyncVectors);
@@ -249,8 +260,11 @@ void SoftSyncAllCores(int used_cores, Site site) {
     if (core.type() == CoreType::kCube) {
         return;  // as the device headers do
     }
-    Barrier(Pipe::kAll, site);
     const Call call{"SyncAll", Pipe::kMte3, site};
+    if (core.Unwinding() || IgnoresSync(core, SyncPoint{call.name, Pipe::kAll, Pipe::kAll, 1, -1, false, site})) {
+        return;
+    }
+    PassBarrier(core, Pipe::kAll, site);
     const std::int64_t all = BlockCount() * SubBlockCount();
     if (used_cores != 0 && used_cores != all) {
         core.Fail("not modelled",

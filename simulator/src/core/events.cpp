@@ -6,6 +6,7 @@
 #include "core/checker.h"
 #include "core/machine.h"
 #include "core/sync.h"
+#include "core/sync_trace.h"
 #include "machine/core_calls.h"
 
 namespace ascend_attention::sim {
@@ -80,6 +81,9 @@ void SetEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
         return;  // a destructor of device code, while the stack unwinds
     }
     const Call call{"SetFlag", Pipe::kScalar, site};
+    if (IgnoresSync(core, SyncPoint{call.name, source, target, -1, id, framework, site})) {
+        return;
+    }
     EventState& event = Event(core, call, source, target, id, framework);
     if (event.set) {
         core.Report(Severity::kError, "flag",
@@ -101,6 +105,9 @@ void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
         return;  // a destructor of device code, while the stack unwinds
     }
     const Call call{"WaitFlag", Pipe::kScalar, site};
+    if (IgnoresSync(core, SyncPoint{call.name, source, target, -1, id, framework, site})) {
+        return;
+    }
     EventState& event = Event(core, call, source, target, id, framework);
     if (!event.set) {
         // A waiting scalar unit issues no set any more. Another pipe only holds up its own instructions: on the device
@@ -125,11 +132,15 @@ void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
     }
 }
 
-void Barrier(Pipe pipe, Site site) {
+void Barrier(Pipe pipe, Site site, bool framework) {
     Core& core = CurrentCore();
-    if (core.Unwinding()) {
+    if (core.Unwinding() || IgnoresSync(core, SyncPoint{"PipeBarrier", pipe, pipe, -1, -1, framework, site})) {
         return;
     }
+    PassBarrier(core, pipe, site);
+}
+
+void PassBarrier(Core& core, Pipe pipe, Site site) {
     const Call call{"PipeBarrier", Pipe::kScalar, site};
     core.CountInstruction(call);
     const std::uint8_t pipes = core.type() == CoreType::kCube ? kCubePipes : kVectorPipes;

@@ -3,6 +3,7 @@
 
 #include "core/checker.h"
 #include "core/sync.h"
+#include "core/sync_trace.h"
 
 namespace ascend_attention::sim {
 
@@ -22,6 +23,8 @@ Machine::Machine(const LaunchSpec& spec)
       instruction_limit_(spec.instruction_limit == 0 ? kDefaultInstructionLimit : spec.instruction_limit),
       kernel_name_(spec.kernel.name),
       soc_(spec.soc),
+      record_sync_(spec.record_sync),
+      ignored_(spec.ignored),
       global_(spec.buffers),
       checker_(spec.mode == Mode::kChecked
                    ? std::make_unique<GlobalChecker>(global_, spec.blocks * CoresPerBlock(spec.kernel.kind))
@@ -73,6 +76,9 @@ RunReport Machine::Report() const {
         }
         report.global_bytes_read += core->global_bytes_read;
         report.global_bytes_written += core->global_bytes_written;
+        if (record_sync_) {
+            core->sync_trace()->AddTo(report.sync_calls);
+        }
     }
     return report;
 }

@@ -32,6 +32,8 @@ public:
     KernelKind kind() const { return kind_; }
     std::uint32_t blocks() const { return blocks_; }
     std::uint64_t instruction_limit() const { return instruction_limit_; }
+    bool traces_sync() const { return record_sync_ || !ignored_.empty(); }
+    const std::vector<SyncCall>& ignored() const { return ignored_; }
     GlobalMemory& global() { return global_; }
     FindingLog& log() { return log_; }
     std::vector<std::unique_ptr<Core>>& cores() { return cores_; }
@@ -59,6 +61,8 @@ private:
     std::uint64_t instruction_limit_;
     std::string kernel_name_;
     std::string soc_;
+    bool record_sync_;
+    std::vector<SyncCall> ignored_;
     GlobalMemory global_;
     FindingLog log_;
     std::atomic<bool> stopping_{false};

@@ -45,6 +45,8 @@ struct CoreSync {
     }
 };
 
+// What PipeBarrier does, as a part of another call too.
+void PassBarrier(Core& core, Pipe pipe, Site site);
 // Events that were set and never waited for.
 void ReportLeftoverEvents(Core& core);
 

@@ -14,6 +14,7 @@ namespace ascend_attention::sim {
 
 enum class Mode : std::uint8_t { kFast, kChecked };
 enum class KernelKind : std::uint8_t { kMix, kCubeOnly, kVectorOnly };
+enum class CoreType : std::uint8_t { kCube, kVector };
 
 // Global memory a kernel may touch. Everything else is out of bounds. `writable` false makes a store a finding;
 // `initialised` false poisons the buffer before the launch (every byte 0xFF: a NaN in each float type) and makes reads
@@ -36,6 +37,21 @@ struct Kernel {
     KernelKind kind = KernelKind::kMix;
 };
 
+// What one line of device code does with one event, barrier or cross-core flag: two calls are the same when everything
+// but `count` is equal. A helper's line is one line, whoever called the helper.
+struct SyncCall {
+    std::string name;  // "SetFlag", "WaitFlag", "PipeBarrier", "CrossCoreSetFlag", "CrossCoreWaitFlag", "SyncAll"
+    CoreType core = CoreType::kVector;
+    Pipe source = Pipe::kAll;  // of an event, the pipe that sets; of a barrier or a cross-core set, its one pipe
+    Pipe target = Pipe::kAll;  // of an event, the pipe that waits; else as `source`
+    int mode = -1;             // of CrossCoreSetFlag; of SyncAll 1 when only vector cores meet, else 0
+    int id = -1;               // event or flag
+    bool framework = false;    // TPipe or a queue issues it; the line is that of the kernel's call
+    std::string file;
+    int line = 0;
+    std::uint64_t count = 0;  // executions on all cores
+};
+
 struct LaunchSpec {
     Kernel kernel;
     std::uint32_t blocks = 0;  // AI cores: one AIC and its two AIVs each for kMix
@@ -45,6 +61,9 @@ struct LaunchSpec {
     std::vector<std::uint64_t> arguments;
     std::vector<GlobalBuffer> buffers;
     std::uint64_t instruction_limit = 0;  // per core; 0 = default
+    bool record_sync = false;             // fill RunReport::sync_calls
+    // Calls without effect: what would a kernel be that lacked them? Each still counts as an instruction.
+    std::vector<SyncCall> ignored;
 };
 
 enum class Severity : std::uint8_t { kError, kUndocumentedOrder, kWarning };
@@ -69,7 +88,8 @@ struct RunReport {
     std::uint64_t global_bytes_read = 0;
     std::uint64_t global_bytes_written = 0;
     std::vector<CoreReport> cores;
-    std::vector<Finding> findings;  // warnings when the launch returned; everything when it threw
+    std::vector<SyncCall> sync_calls;  // of record_sync, in the order of the source; ignored ones too
+    std::vector<Finding> findings;     // warnings when the launch returned; everything when it threw
     double seconds = 0.0;
 };
 
