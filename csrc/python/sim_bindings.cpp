@@ -281,7 +281,12 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
     for (const py::handle item : buffers) {
         spec.buffers.push_back(ToBuffer(item, "buffer " + std::to_string(spec.buffers.size())));
     }
-    const std::shared_ptr<launch::ReportLog> reports = log == nullptr ? nullptr : log->run.log;
+    std::shared_ptr<launch::ReportLog> reports;
+    if (log != nullptr) {
+        reports = log->run.log;
+        spec.record_sync = spec.record_sync || log->run.record_sync;
+        spec.ignored.insert(spec.ignored.end(), log->run.ignored.begin(), log->run.ignored.end());
+    }
     sim::RunReport report;
     {
         const py::gil_scoped_release release;
@@ -317,9 +322,9 @@ void BindSim(py::module_& m) {
         "kind: 'mix', 'cube' or 'vector'. args: ints, arrays (inputs) and dicts {'data': array, 'name',\n"
         "'writable', 'initialised', 'output'} (an output is writable and uninitialised). Arrays are used in\n"
         "place. buffers: more global memory, which the arguments reach through pointers of their own. title: the\n"
-        "kernel's name in reports. log: the CallSettings whose block gets the report. record_sync lists the\n"
-        "synchronisation calls in report['sync_calls']; those in `ignored`, entries of such a list, have no effect.\n"
-        "Raises SimulatorError.");
+        "kernel's name in reports. record_sync lists the synchronisation calls in report['sync_calls']; those in\n"
+        "`ignored`, entries of such a list, have no effect. log: the CallSettings whose block gets the report; what\n"
+        "it says about synchronisation calls holds too. Raises SimulatorError.");
     sim_module.def(
         "soc_table",
         [] {

@@ -79,13 +79,14 @@ def test_counts_of_all_cores_are_summed_whichever_thread_ran_them() -> None:
 def test_an_ignored_event_is_a_race_in_checked_mode_only() -> None:
     plain, _, _ = pipeline(record_sync=True)
     ignored = find(plain["sync_calls"], source="MTE2", target="V")
+    block = _core.default_settings().with_simulator("Ascend910B2", "checked")
     with pytest.raises(SimulatorError) as caught:
-        pipeline(record_sync=True, ignored=ignored)
+        pipeline(record_sync=True, ignored=ignored, log=block)
     assert {entry["kind"] for entry in caught.value.findings} == {"race"}
     assert "HardEvent::MTE2_V" in caught.value.findings[0]["text"]
     # Ignored calls are listed and counted all the same.
-    assert caught.value.report["sync_calls"] == plain["sync_calls"]
-    assert caught.value.report["instructions"] == plain["instructions"]
+    assert block.reports()[0]["sync_calls"] == plain["sync_calls"]
+    assert block.reports()[0]["instructions"] == plain["instructions"]
     report, x, y = pipeline(mode="fast", ignored=ignored)
     assert report["findings"] == [] and "sync_calls" not in report
     np.testing.assert_array_equal(y, 2 * x)
@@ -165,11 +166,15 @@ def test_calls_that_mean_nothing_are_refused(field: str, value: str) -> None:
         pipeline(ignored=[{**call, field: value}])
 
 
-def test_settings_of_operator_calls_take_them_too() -> None:
-    settings = _core.default_settings().with_sync(True, [])
-    assert settings.reports() == []
+def test_settings_of_a_block_say_it_too() -> None:
+    block = _core.default_settings().with_simulator("Ascend910B2", "checked").with_sync(True, [])
+    calls = pipeline(log=block)[0]["sync_calls"]
+    assert block.reports()[0]["sync_calls"] == calls
+    without = block.with_sync(False, find(calls, source="V", target="MTE3"))
+    with pytest.raises(SimulatorError, match="race"):
+        pipeline(log=without)
     with pytest.raises(ValueError, match="unknown pipe"):
-        settings.with_sync(
+        block.with_sync(
             False,
             [{"name": "SetFlag", "core": "cube", "source": "X", "target": "M", "mode": -1, "id": 0,
               "framework": False, "file": "", "line": 1}],
