@@ -56,6 +56,12 @@ void Compute(int64_t which, const LocalTensor<float>& local) {
                 PipeBarrier<PIPE_ALL>();
             }
             break;
+        case 18:  // a tensor placed by hand, used beyond its size, within the memory
+            Duplicate(LocalTensor<float>(TPosition::VECCALC, 4096, 64), 0.0f, 72);
+            break;
+        case 19:  // ... and beyond the memory
+            Duplicate(LocalTensor<float>(TPosition::VECCALC, 192 * 1024 - 256, 8), 0.0f, 72);
+            break;
         case 10:  // a start that is not a multiple of 32 bytes
             Adds(local[1], local, 1.0f, 64);
             break;

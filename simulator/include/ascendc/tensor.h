@@ -118,6 +118,7 @@ struct TBuffAddr {
     uint8_t logicPos = static_cast<uint8_t>(TPosition::VECCALC);
     uint32_t bufferBegin = 0;
     uint32_t bufferEnd = 0;  // 0: no buffer known, the whole memory
+    bool placed = false;     // at an address of the kernel's own choice
 };
 
 // What `tensor(i)` yields: a read or a write of one element by the scalar unit.
@@ -160,6 +161,7 @@ public:
         address_.dataLen = static_cast<uint32_t>(BytesOf<T>(count));
         address_.bufferBegin = address;
         address_.bufferEnd = address + address_.dataLen;
+        address_.placed = true;
     }
 
     void SetAddr(const TBuffAddr& address) { address_ = address; }
@@ -221,6 +223,7 @@ private:
         operand.address = address_.bufferAddr + BytesOf<T>(index);
         operand.begin = address_.bufferBegin;
         operand.end = address_.bufferEnd;
+        operand.placed = address_.placed;
         return operand;
     }
 
@@ -301,6 +304,7 @@ sim::Operand ToOperand(const LocalTensor<T>& tensor) {
     operand.address = tensor.address_.bufferAddr;
     operand.begin = tensor.address_.bufferBegin;
     operand.end = tensor.address_.bufferEnd;
+    operand.placed = tensor.address_.placed;
     return operand;
 }
 

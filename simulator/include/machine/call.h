@@ -54,6 +54,9 @@ struct Operand {
     std::uint64_t address = 0;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
+    // The bounds are only what the kernel's author wrote beside an address of their own choice. The machine does not
+    // know them, so an instruction that passes them within the memory is a warning.
+    bool placed = false;
 };
 
 // The head of every call descriptor. `name` is the Ascend C name as the kernel wrote it ("DataCopy", "Add").

@@ -32,6 +32,16 @@ std::uint64_t EndOf(const Region& region) {
 
 bool IsEmpty(const Region& region) { return region.bytes == 0 || region.count0 == 0 || region.count1 == 0; }
 
+// A tensor that the kernel placed by hand reaches further than its author said: the machine does not mind, whoever owns
+// the bytes behind it may.
+void OutOfDeclaredBounds(Core& core, const Call& call, const Operand& operand, const char* name, const char* verb,
+                         std::uint64_t begin, std::uint64_t end) {
+    core.Report(Severity::kWarning, "bounds",
+                Describe(call) + " on " + core.name() + ": " + DescribeOperand(operand, name) + " " + verb + " bytes " +
+                    Range(begin, end) + ", but the kernel declared this tensor as " + Range(operand.begin, operand.end),
+                Key(call, name));
+}
+
 [[noreturn]] void OutOfBounds(Core& core, const Call& call, const Operand& operand, const char* name, const char* verb,
                               std::uint64_t begin, std::uint64_t end, const std::string& limit) {
     core.Fail("bounds",
@@ -48,6 +58,10 @@ std::byte* CheckLocal(Core& core, const Call& call, const Operand& operand, cons
     const std::uint64_t size = core.memory_bytes(operand.space);
     const std::uint64_t limit = operand.end != 0 && operand.end < size ? operand.end : size;
     if (end > limit || begin < operand.begin) {
+        if (operand.placed && end <= size) {
+            OutOfDeclaredBounds(core, call, operand, name, verb, begin, end);
+            return core.memory(operand.space) + operand.address;
+        }
         std::string text;
         if (size == 0) {
             text = std::string("but this core has no ") + NameOf(operand.space);

@@ -42,6 +42,7 @@ def test_correct_use_is_silent(which: int, mode: str) -> None:
         (11, "assert", ["count < 0"], "ASSERT(count < 0)"),
         (14, "parameter", ["more elements than the TBuf holds"], "guard.Get<float>(257)"),
         (15, "bounds", ["196352 usable bytes"], "Duplicate(top, 0.0f, 8)"),
+        (19, "bounds", ["bytes [196352, 196640)"], "LocalTensor<float>(TPosition::VECCALC, 192 * 1024 - 256, 8)"),
         (16, "not modelled", ["WaitFlag<HardEvent::MTE2_V>(4)"], None),
         (17, "bounds", ["reads bytes [32, 288)"], None),
     ],
@@ -53,6 +54,14 @@ def test_fault_is_found(which: int, kind: str, words: list[str], line: str | Non
         assert word in found["text"]
     if line is not None:
         assert f"(memory_faults.cpp:{line_of('memory_faults', line)})" in found["text"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_size_of_a_tensor_placed_by_hand_is_a_warning(mode: str) -> None:
+    (found,) = launch("memory_faults", "vector", arguments(18), mode=mode)["findings"]
+    assert (found["severity"], found["kind"]) == ("warning", "bounds")
+    assert "writes bytes [4096, 4384), but the kernel declared this tensor as [4096, 4352)" in found["text"]
+    assert f"(memory_faults.cpp:{line_of('memory_faults', 'VECCALC, 4096, 64')})" in found["text"]
 
 
 @pytest.mark.parametrize(
