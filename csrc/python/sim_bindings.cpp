@@ -6,9 +6,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -67,8 +69,8 @@ struct TestOperand {
     bool initialised = true;
     std::vector<std::uint8_t> data;
     std::vector<std::uint8_t> defined;
-    std::uint8_t* host = nullptr;          // of a global operand
-    std::unique_ptr<std::uint8_t[]> heap;  // keeps host alive
+    std::uint8_t* host = nullptr;                                           // of a global operand
+    std::unique_ptr<void, decltype(&std::free)> heap{nullptr, &std::free};  // keeps host alive
 };
 
 std::vector<std::uint8_t> ToBytes(const py::handle& object) {
@@ -108,10 +110,18 @@ TestOperand ParseOperand(const py::handle& item) {
         result.defined.assign(result.bytes, 0);
     }
     if (result.operand.space == sim::Space::kGlobal) {
-        // `address` is the misalignment of the buffer against 512 bytes.
-        result.heap.reset(new std::uint8_t[result.bytes + address + 512]);
-        const auto raw = reinterpret_cast<std::uintptr_t>(result.heap.get());
-        result.host = reinterpret_cast<std::uint8_t*>((raw + 511) / 512 * 512 + address);
+        // `address` is the misalignment of the buffer against 512 bytes. The allocation ends where the buffer does, so
+        // that AddressSanitizer sees a byte too many.
+        constexpr std::uint64_t kAlignment = 512;
+        if (address >= kAlignment) {
+            throw py::value_error("the address of a global operand is its misalignment, below 512");
+        }
+        void* heap = nullptr;
+        if (posix_memalign(&heap, kAlignment, address + result.bytes) != 0) {
+            throw std::bad_alloc();
+        }
+        result.heap.reset(heap);
+        result.host = static_cast<std::uint8_t*>(heap) + address;
         result.operand.address = reinterpret_cast<std::uint64_t>(result.host);
     } else {
         result.operand.address = address;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/access.h"
 
+#include <limits>
 #include <string>
 
 #include "core/checker.h"
@@ -25,10 +26,25 @@ std::string Key(const Call& call, const char* what) {
     return std::string(call.name) + "|" + call.site.file + ":" + std::to_string(call.site.line) + "|" + what;
 }
 
-// One byte past the last byte of the region, relative to the operand's address.
-std::uint64_t EndOf(const Region& region) {
-    return region.offset + (region.count0 - 1) * region.stride0 + (region.count1 - 1) * region.stride1 + region.bytes;
+// Sums and products that stay at the largest number instead of wrapping: an address computed by device code can be
+// anything, and a bound that has wrapped passes every test.
+constexpr std::uint64_t kBeyond = std::numeric_limits<std::uint64_t>::max();
+std::uint64_t Add(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? kBeyond : sum;
 }
+std::uint64_t Multiply(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? kBeyond : product;
+}
+
+// One byte past the last byte of the region.
+std::uint64_t EndOf(const Operand& operand, const Region& region) {
+    const std::uint64_t rows =
+        Add(Multiply(region.count0 - 1, region.stride0), Multiply(region.count1 - 1, region.stride1));
+    return Add(Add(operand.address, region.offset), Add(rows, region.bytes));
+}
+std::uint64_t BeginOf(const Operand& operand, const Region& region) { return Add(operand.address, region.offset); }
 
 bool IsEmpty(const Region& region) { return region.bytes == 0 || region.count0 == 0 || region.count1 == 0; }
 
@@ -53,8 +69,8 @@ void OutOfDeclaredBounds(Core& core, const Call& call, const Operand& operand, c
 // The only per-operand cost of fast mode: one bounding-box test against the buffer and against the memory.
 std::byte* CheckLocal(Core& core, const Call& call, const Operand& operand, const char* name, const char* verb,
                       const Region& region) {
-    const std::uint64_t begin = operand.address + region.offset;
-    const std::uint64_t end = operand.address + EndOf(region);
+    const std::uint64_t begin = BeginOf(operand, region);
+    const std::uint64_t end = EndOf(operand, region);
     const std::uint64_t size = core.memory_bytes(operand.space);
     const std::uint64_t limit = operand.end != 0 && operand.end < size ? operand.end : size;
     if (end > limit || begin < operand.begin) {
@@ -77,8 +93,8 @@ std::byte* CheckLocal(Core& core, const Call& call, const Operand& operand, cons
 
 std::byte* CheckGlobal(Core& core, const Call& call, const Operand& operand, const char* name, const char* verb,
                        const Region& region, const GlobalRegion** found) {
-    const std::uint64_t begin = operand.address + region.offset;
-    const std::uint64_t end = operand.address + EndOf(region);
+    const std::uint64_t begin = BeginOf(operand, region);
+    const std::uint64_t end = EndOf(operand, region);
     const GlobalRegion* buffer = core.FindGlobal(begin);
     if (buffer == nullptr) {
         core.Fail("bounds",
@@ -220,13 +236,13 @@ void Access::AccumulationIsOrdered(bool ordered) { ordered_accumulation_ = order
 
 void Access::AcquireUnits(const Operand& operand, const Region& region) {
     if (core_.checker() != nullptr && !IsEmpty(region)) {
-        core_.checker()->AcquireUnits(call_.pipe, operand.address + region.offset, operand.address + EndOf(region));
+        core_.checker()->AcquireUnits(call_.pipe, BeginOf(operand, region), EndOf(operand, region));
     }
 }
 
 void Access::ReleaseUnits(const Operand& operand, const Region& region) {
     if (core_.checker() != nullptr && !IsEmpty(region)) {
-        core_.checker()->ReleaseUnits(call_.pipe, operand.address + region.offset, operand.address + EndOf(region));
+        core_.checker()->ReleaseUnits(call_.pipe, BeginOf(operand, region), EndOf(operand, region));
     }
 }
 

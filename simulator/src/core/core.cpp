@@ -11,6 +11,7 @@
 #include "core/checker.h"
 #include "core/fiber.h"
 #include "core/machine.h"
+#include "core/sanitizers.h"
 #include "core/sync.h"
 #include "core/sync_trace.h"
 
@@ -20,6 +21,8 @@ namespace {
 
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kReserved = 256;
+// Under AddressSanitizer memory that nobody may touch lies between two memories.
+constexpr std::uint64_t kGap = kAddressSanitizer ? 4096 : 0;
 
 struct SpaceSize {
     Space space;
@@ -44,7 +47,7 @@ void ForEachSpace(CoreType type, Visit visit) {
 
 std::uint64_t ArenaBytes(CoreType type) {
     std::uint64_t total = 0;
-    ForEachSpace(type, [&](const SpaceSize& entry) { total += entry.bytes; });
+    ForEachSpace(type, [&](const SpaceSize& entry) { total += entry.bytes + kGap; });
     return total;
 }
 
@@ -107,24 +110,29 @@ std::uint64_t MemoryBytes(Space space, CoreType type, KernelKind kind) {
     return bytes;
 }
 
-Arena::Arena(CoreType type) : type_(type), memory_(Pool().Take(type)) {
+Arena::Arena(CoreType type, KernelKind kind) : type_(type), memory_(Pool().Take(type)) {
+    // 0xFF.. is a NaN in every float type: what a kernel forgets to write shows in the result.
+    std::memset(memory_, 0xFF, ArenaBytes(type));
     std::byte* next = memory_;
     ForEachSpace(type, [&](const SpaceSize& entry) {
         bases_[static_cast<int>(entry.space)] = next;
-        next += entry.bytes;
+        const std::uint64_t usable = MemoryBytes(entry.space, type, kind);
+        ForbidMemory(next + usable, entry.bytes + kGap - usable);
+        next += entry.bytes + kGap;
     });
-    // 0xFF.. is a NaN in every float type: what a kernel forgets to write shows in the result.
-    std::memset(memory_, 0xFF, ArenaBytes(type));
 }
 
-Arena::~Arena() { Pool().Give(type_, memory_); }
+Arena::~Arena() {
+    AllowMemory(memory_, ArenaBytes(type_));
+    Pool().Give(type_, memory_);
+}
 
 Core::Core(Machine& machine, const CoreIdentity& identity, int index)
     : machine_(machine),
       identity_(identity),
       name_(NameOfCore(identity, machine.kind())),
       index_(index),
-      arena_(identity.type),
+      arena_(identity.type, machine.kind()),
       instruction_limit_(machine.instruction_limit()),
       sync_(std::make_unique<CoreSync>()) {
     for (int space = 0; space < kSpaceCount; ++space) {

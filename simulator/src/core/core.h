@@ -35,7 +35,7 @@ std::uint64_t MemoryBytes(Space space, CoreType type, KernelKind kind);
 // per 4 KiB and launch.
 class Arena {
 public:
-    explicit Arena(CoreType type);
+    Arena(CoreType type, KernelKind kind);
     ~Arena();
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;

@@ -134,16 +134,20 @@ void CrossCoreFlags::Set(Core& core, int mode, const Call& call, int flag) {
                   SiteKey(call.site));
     }
     mine.last_mode = mode;
-    const std::uint32_t block = core.identity().block;
+    RaiseOf(core, mode, call, flag);
+    if (mode == 0) {
+        machine_.Progress();
+    }
+}
+
+void CrossCoreFlags::RaiseOf(Core& core, int mode, const Call& call, int flag) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     if (mode == 0) {
         const std::vector<Core*> all = SameType(core);
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            Gather(all, all, core, call, flag);
-        }
-        machine_.Progress();
+        Gather(all, all, core, call, flag);
         return;
     }
+    const std::uint32_t block = core.identity().block;
     const std::vector<Core*> vectors = {&machine_.core(block, CoreType::kVector, 0),
                                         &machine_.core(block, CoreType::kVector, 1)};
     if (mode == 1) {

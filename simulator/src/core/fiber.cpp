@@ -11,28 +11,14 @@
 #include <utility>
 #include <vector>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ASCEND_SIM_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define ASCEND_SIM_ASAN 1
-#endif
-#ifdef ASCEND_SIM_ASAN
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "core/sanitizers.h"
 
 namespace ascend_attention::sim {
 
 namespace {
 
 // Host code of an instruction runs on it too, so it is larger than the 32 KiB of the device. Only touched pages cost.
-#ifdef ASCEND_SIM_ASAN
-constexpr std::size_t kStackBytes = 2048 * 1024;
-#else
-constexpr std::size_t kStackBytes = 512 * 1024;
-#endif
+constexpr std::size_t kStackBytes = (kSanitized ? 2048 : 512) * 1024;
 
 // Mappings with a guard page at the low end, kept between launches.
 class StackPool {
@@ -88,7 +74,14 @@ ExceptionGlobals& CurrentExceptions() { return *reinterpret_cast<ExceptionGlobal
 
 Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), stack_(Stacks().Take()) {}
 
-Fiber::~Fiber() { Stacks().Give(stack_); }
+Fiber::~Fiber() {
+#ifdef ASCEND_SIM_TSAN
+    if (thread_fiber_ != nullptr) {
+        __tsan_destroy_fiber(thread_fiber_);
+    }
+#endif
+    Stacks().Give(stack_);
+}
 
 void Fiber::Main(unsigned low, unsigned high) {
     const std::uint64_t address = (static_cast<std::uint64_t>(high) << 32) | low;
@@ -117,6 +110,13 @@ void Fiber::Resume() {
 #ifdef ASCEND_SIM_ASAN
     __sanitizer_start_switch_fiber(&resumer_fake_stack_, stack_, kStackBytes);
 #endif
+#ifdef ASCEND_SIM_TSAN
+    if (thread_fiber_ == nullptr) {
+        thread_fiber_ = __tsan_create_fiber(0);
+    }
+    resumer_thread_fiber_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(thread_fiber_, 0);
+#endif
     swapcontext(&resumer_, &context_);
 #ifdef ASCEND_SIM_ASAN
     __sanitizer_finish_switch_fiber(resumer_fake_stack_, nullptr, nullptr);
@@ -132,6 +132,9 @@ void Fiber::SwitchOut(bool last) {
     __sanitizer_start_switch_fiber(last ? nullptr : &fake_stack_, resumer_bottom_, resumer_size_);
 #else
     (void)last;
+#endif
+#ifdef ASCEND_SIM_TSAN
+    __tsan_switch_to_fiber(resumer_thread_fiber_, 0);
 #endif
     swapcontext(&context_, &resumer_);
 #ifdef ASCEND_SIM_ASAN

@@ -40,6 +40,9 @@ private:
     void* resumer_fake_stack_ = nullptr;
     const void* resumer_bottom_ = nullptr;
     std::size_t resumer_size_ = 0;
+    // ThreadSanitizer's.
+    void* thread_fiber_ = nullptr;
+    void* resumer_thread_fiber_ = nullptr;
 };
 
 // Gives the host thread back to whoever resumed the running fiber. Outside a fiber it does nothing.

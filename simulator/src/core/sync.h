@@ -51,7 +51,8 @@ void PassBarrier(Core& core, Pipe pipe, Site site);
 void ReportLeftoverEvents(Core& core);
 
 // Counters of cross-core flags. A core waits on its own counter; a set raises counters of other cores, at once or when
-// all participants have set. Cores of one block share a host thread; only mode 0 crosses threads and takes the mutex.
+// all participants have set. Cores of one block share a host thread, but mode 0 raises counters of cores of every thread,
+// also those that the modes inside a block raise: every set takes the mutex.
 class CrossCoreFlags {
 public:
     explicit CrossCoreFlags(Machine& machine) : machine_(machine) {}
@@ -81,6 +82,8 @@ private:
     const Counter& counter(const Core& core, int flag) const {
         return counters_[static_cast<std::size_t>(core.index() * (kFlagIds + 1) + flag)];
     }
+    // What a set of this mode adds to.
+    void RaiseOf(Core& core, int mode, const Call& call, int flag);
     void Raise(Core& target, int flag, const Clock& clock, Core& setter, const Call& call);
     // Adds this core's part; when every participant has one, raises `targets`.
     void Gather(const std::vector<Core*>& participants, const std::vector<Core*>& targets, Core& setter,

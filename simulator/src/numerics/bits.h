@@ -7,8 +7,10 @@
 #include <cstring>
 
 // One loop body, compiled for several vector widths, chosen once by the dynamic linker. Contraction is off for the
-// whole project, so every clone gives the same bits.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// whole project, so every clone gives the same bits. Not under a sanitizer: GCC instruments the function that chooses,
+// and the dynamic linker calls it before the sanitizer's runtime has started.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)
 #define ASCEND_SIM_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define ASCEND_SIM_CLONES

@@ -34,7 +34,8 @@ Core& Bench::core() { return machine_->core(0, type_, 0); }
 
 void Bench::Place(Space space, std::uint64_t address, const void* data, std::uint64_t bytes,
                   const std::uint8_t* defined) {
-    if (address + bytes > core().memory_bytes(space)) {
+    const std::uint64_t size = core().memory_bytes(space);
+    if (bytes > size || address > size - bytes) {
         throw std::invalid_argument(std::string("operand does not fit into ") + NameOf(space));
     }
     if (data != nullptr && bytes != 0) {
