@@ -35,9 +35,6 @@ public:
         for (int32_t i = 0; i < kOperandBuffers; ++i) {
             AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kOperand + i);
         }
-        for (int32_t i = 0; i < kQueryBuffers; ++i) {
-            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kQuery + i);
-        }
         for (int32_t i = 0; i < kL0Buffers; ++i) {
             AscendC::WaitFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
         }
@@ -54,9 +51,6 @@ public:
         }
         for (int32_t begin = 0; begin < step.keys; begin += kCubeStep) {
             ScoreChunk(step, query_buffer, begin, Min(step.keys - begin, kCubeStep));
-        }
-        if (step.last) {
-            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kQuery + query_buffer);
         }
         AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForScores);
     }
@@ -75,9 +69,6 @@ private:
     __aicore__ inline void FreeAllBuffers() {
         for (int32_t i = 0; i < kOperandBuffers; ++i) {
             AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kOperand + i);
-        }
-        for (int32_t i = 0; i < kQueryBuffers; ++i) {
-            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kQuery + i);
         }
         for (int32_t i = 0; i < kL0Buffers; ++i) {
             AscendC::SetFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
@@ -110,8 +101,9 @@ private:
         return buffer;
     }
 
+    // The buffer is free: it held the task before the last one, whose P this core has waited for, and its vector cores
+    // computed that from finished scores.
     __aicore__ inline void LoadQuery(const TileStep& step, int32_t buffer) {
-        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kQuery + buffer);
         const RowMap map(plan_, step.sequence, plan_.query, step.sequence.query, step.head);
         const int32_t tile_rows = RoundUp(step.rows, kFractal);
         for (int32_t row = 0; row < step.rows;) {

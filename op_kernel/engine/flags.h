@@ -23,7 +23,7 @@ constexpr int32_t kAccumulatorBuffers = 2;
 // Cube core, one id per buffer.
 struct CubeEvent {
     static constexpr int32_t kOperand = 0;  // MTE2_MTE1: chunk is in L1; MTE1_MTE2: chunk may be overwritten
-    static constexpr int32_t kQuery = 4;    // MTE2_MTE1: Q tile is in L1; MTE1_MTE2: Q tile may be overwritten
+    static constexpr int32_t kQuery = 4;    // MTE2_MTE1: Q tile is in L1
     // MTE1_M: L0A and L0B are filled; M_MTE1: they may be overwritten. TPipe keeps M_MTE1 0, 1 and 2 set on the cube
     // core, from its constructor to its destructor, for the high-level Matmul.
     static constexpr int32_t kL0 = 3;

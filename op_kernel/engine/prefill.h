@@ -7,7 +7,8 @@
 //
 // Q K^T of a tile is issued before P V of the tile before it, so the cube computes while the vector cores do the
 // softmax. Ring slots are reused after three steps, which these waits already order: Partial(i - 1) has waited for the
-// P of step i - 1, hence for the end of every earlier read of S and O_partial by the vector cores.
+// P of step i - 1, hence for the end of every earlier read of S and O_partial by the vector cores. The same wait frees
+// the query buffer of that step's task: scores that the vector cores could read have used it for the last time.
 #pragma once
 
 #include "engine/cube_stages.h"
