@@ -7,10 +7,11 @@ library asks for them when a kernel starts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ascend_attention import _core
 from ascend_attention._arguments import as_text
@@ -118,6 +119,27 @@ class simulator(_Block[SimulatorRun]):
 
     def _again(self) -> simulator:
         return simulator(self._soc, self._mode)
+
+
+class synchronisation(_Block[_core.CallSettings]):
+    """For tools: a ``simulator`` block whose launches list their synchronisation calls, or run without some of them.
+
+    Gives the settings themselves, whose ``reports()`` are the machine's dicts, "sync_calls" included.
+    """
+
+    def __init__(self, soc: str, mode: str, *, record: bool = False, ignored: Sequence[dict[str, Any]] = ()) -> None:
+        super().__init__("synchronisation")
+        self._soc, self._mode, self._record, self._ignored = soc, mode, record, list(ignored)
+
+    def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
+        settings = _core.settings_around(around, machine=False, contract=True).with_simulator(self._soc, self._mode)
+        return settings.with_sync(self._record, self._ignored)
+
+    def _given(self, settings: _core.CallSettings) -> _core.CallSettings:
+        return settings
+
+    def _again(self) -> synchronisation:
+        return synchronisation(self._soc, self._mode, record=self._record, ignored=self._ignored)
 
 
 class contract(_Block[None]):

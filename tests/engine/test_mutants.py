@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each kind of check catches an engine that lacks the thing it checks for; the unchanged engine passes the same run."""
+"""Each kind of check catches an engine that was changed in the way it checks for; the unchanged engine passes the same
+run. What takes no rebuilding, missing synchronisation, is in test_sync_mutation.py."""
 
 from __future__ import annotations
 
@@ -7,7 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.engine_mutants import Edit, compiler, run_mutant
+from helpers.engine_mutants import CASE, SOC, Edit, compiler, run_mutant
+
+import ascend_attention
+from ascend_attention._settings import synchronisation
 
 CUBE = "engine/cube_stages.h"
 VECTOR = "engine/vector_stages.h"
@@ -16,35 +20,6 @@ VECTOR = "engine/vector_stages.h"
 def without(file: str, *statements: str) -> tuple[Edit, ...]:
     return tuple(Edit(file, statement, "") for statement in statements)
 
-
-SYNC_MUTANTS = {
-    "fixpipe does not wait for the product": without(
-        CUBE,
-        "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
-        "AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
-    ),
-    "cube does not wait for P": (
-        Edit(CUBE, "AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForProbs);", ""),
-        Edit(
-            VECTOR, "AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE3>(CrossCoreFlag::kCubeWaitsForProbs);", ""
-        ),
-    ),
-    "scores share one ring slot": tuple(
-        Edit(file, "(step.step % kRingSlots) * (kScoreSlotBytes", "(0) * (kScoreSlotBytes") for file in (CUBE, VECTOR)
-    ),
-    "P is stored before it is computed": without(
-        VECTOR,
-        "AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kStore + buffer);",
-        "AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kStore + buffer);",
-    ),
-    "no barrier after the exponential": (
-        Edit(
-            VECTOR,
-            "AscendC::Exp(scores, scores, count * pitch);\n        AscendC::PipeBarrier<PIPE_V>();",
-            "AscendC::Exp(scores, scores, count * pitch);",
-        ),
-    ),
-}  # fmt: skip
 
 VALUE_MUTANTS = {
     "causal edge off by one": (Edit("parts/band_mask.h", "sequence.band_high + 1 -", "sequence.band_high -"),),
@@ -82,10 +57,30 @@ def test_unchanged_engine_passes(tmp_path: Path) -> None:
     assert kinds == {"passed"}, output
 
 
-@pytest.mark.parametrize("name", SYNC_MUTANTS)
-def test_missing_synchronisation_is_a_race(tmp_path: Path, name: str) -> None:
-    kinds, output = run_mutant(tmp_path, SYNC_MUTANTS[name])
+def test_shared_ring_slot_is_a_race(tmp_path: Path) -> None:
+    edits = tuple(Edit(file, "(step.step % kRingSlots) * (kScoreSlotBytes", "(0) * (kScoreSlotBytes")
+                  for file in (CUBE, VECTOR))  # fmt: skip
+    kinds, output = run_mutant(tmp_path, edits)
     assert "race" in kinds, output
+
+
+def test_an_ignored_event_is_one_that_was_not_compiled(tmp_path: Path) -> None:
+    """test_sync_mutation.py takes synchronisation out without rebuilding: the finding is that of a rebuilt engine."""
+    arguments = CASE.arguments()
+    with synchronisation(SOC, "checked", record=True) as block:
+        ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
+    calls = block.reports()[0]["sync_calls"]
+    ignored = [call for call in calls if (call["source"], call["target"]) == ("M", "FIX")]
+    with synchronisation(SOC, "checked", ignored=ignored), pytest.raises(ascend_attention.SimulatorError) as caught:
+        ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
+    edits = without(
+        CUBE,
+        "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
+        "AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
+    )
+    kinds, output = run_mutant(tmp_path, edits)
+    assert kinds == {finding["kind"] for finding in caught.value.findings} == {"race"}
+    assert str(caught.value) in output
 
 
 @pytest.mark.parametrize("name", VALUE_MUTANTS)

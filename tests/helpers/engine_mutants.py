@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ascend_attention
+from helpers.fia_cases import FiaCase
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(ascend_attention.__file__).parent
@@ -26,17 +27,18 @@ CORE_TYPES = {
 }
 
 # Several key tiles, so that every ring wraps around; two row tiles; a causal edge; a tail; a group.
+CASE = FiaCase("mutant", "BSND", num_query_heads=2, num_key_value_heads=1, query_length=150, key_length=2200,
+               head_dim=48, sparse_mode=3, mask_shape="SS")  # fmt: skip
+SOC = "Ascend910B4"
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import ascend_attention
-from helpers.fia_cases import FiaCase
+from helpers.engine_mutants import CASE, SOC
 from ascend_attention.precision import compare_fused_infer_attention_score_v2 as judge
-case = FiaCase("mutant", "BSND", num_query_heads=2, num_key_value_heads=1, query_length=150, key_length=2200,
-               head_dim=48, sparse_mode=3, mask_shape="SS")
-arguments = case.arguments()
+arguments = CASE.arguments()
 try:
-    with ascend_attention.simulator(mode="checked", soc="Ascend910B4"):
+    with ascend_attention.simulator(mode="checked", soc=SOC):
         result = ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
 except ascend_attention.SimulatorError as error:
     print("kinds", *sorted({finding["kind"] for finding in error.findings}))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine needs each piece of its synchronisation, and checked mode says so when it is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import mutate_sync
+from helpers.engine_sync import ROOT, SHAPES, case
+
+from ascend_attention.sync_mutation import Study, study, table
+
+
+def needs_everything(result: Study) -> None:
+    assert result.passed and result.share == 1.0, table(result)
+
+
+def test_every_event_flag_and_barrier_is_missed() -> None:
+    result = study([case(shape) for shape in SHAPES], roots=[ROOT], kinds=["pair", "barrier"])
+    needs_everything(result)
+    assert {outcome.verdict for outcome in result.outcomes} == {"race"}, table(result)
+    # What op_kernel/engine/flags.h declares: one event or flag per name and direction.
+    names = [outcome.mutant.name for outcome in result.of("pair")]
+    assert sorted(names) == sorted([
+        "flag CrossCoreFlag::kVectorWaitsForScores", "flag CrossCoreFlag::kCubeWaitsForProbs",
+        "flag CrossCoreFlag::kVectorWaitsForPartial",
+        "MTE2_MTE1 CubeEvent::kOperand", "MTE1_MTE2 CubeEvent::kOperand", "MTE2_MTE1 CubeEvent::kQuery",
+        "MTE1_M CubeEvent::kL0", "M_MTE1 CubeEvent::kL0",
+        "M_FIX CubeEvent::kAccumulator", "FIX_M CubeEvent::kAccumulator",
+        "MTE2_V VectorEvent::kScores", "V_MTE2 VectorEvent::kScores",
+        "MTE2_V VectorEvent::kPartial", "V_MTE2 VectorEvent::kPartial",
+        "V_MTE3 VectorEvent::kStore", "MTE3_V VectorEvent::kStore",
+        "V_MTE3 VectorEvent::kLse", "MTE3_V VectorEvent::kLse",
+    ])  # fmt: skip
+    barriers = sum(text.count("PipeBarrier<") for text in
+                   (path.read_text() for path in (ROOT / "op_kernel").rglob("*.h")))  # fmt: skip
+    assert len(result.of("barrier")) == barriers
+
+
+def test_program_judges_one_shape(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "ragged.json"
+    # Not every barrier executes in one shape, and not every buffer is used again: the gate is for all of them.
+    assert mutate_sync.main(["--shape", "ragged", "--kind", "single", "--json", str(file)]) == 1
+    printed = capsys.readouterr().out
+    assert "NOT EXECUTED: vector_stages.h:" in printed and "SURVIVED" not in printed and "FAILED" in printed
+    mutants = json.loads(file.read_text())["mutants"]
+    assert len(mutants) > 50 and all(mutant["unnoticed"] == [] for mutant in mutants)
+    assert {mutant["verdict"] for mutant in mutants} == {"race", "pairing only"}

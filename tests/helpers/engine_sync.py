@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shapes in which every synchronisation call of the engine executes and is missed when it is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ascend_attention
+from ascend_attention.precision import compare_fused_infer_attention_score_v2
+from ascend_attention.sync_mutation import Case
+from helpers.fia_cases import FiaCase
+
+ROOT = Path(__file__).resolve().parents[2]
+SHAPES = (
+    # More tasks than cores, each of one key tile: buffers of the query and of the running sums go round.
+    FiaCase("tasks", "BNSD", num_query_heads=80, query_length=9, key_length=40, head_dim=16),
+    # Several key tiles and a causal edge; grouped heads, token by token.
+    FiaCase("tiles", "BSND", num_query_heads=2, num_key_value_heads=1, query_length=70, key_length=1100, head_dim=48,
+            sparse_mode=3, mask_shape="SS", return_softmax_lse=False),
+    # Wide heads and few rows, so that products are small; an explicit mask of odd length.
+    FiaCase("wide", "BSH", "bfloat16", num_query_heads=2, query_length=5, key_length=611, head_dim=256, sparse_mode=1,
+            mask_shape="11SS", mask_dtype="uint8"),
+    # Both edges of a band, in different key tiles.
+    FiaCase("band", "BNSD_BSND", "bfloat16", query_length=150, key_length=1300, head_dim=80, sparse_mode=4,
+            mask_shape="SS", pre_tokens=800, next_tokens=-20),
+    # Ragged lengths, and sequences that see nothing.
+    FiaCase("ragged", "BSND", batch=4, num_query_heads=3, query_length=140, key_length=200, head_dim=128,
+            actual_seq_qlen=(140, 1, 77, 140), actual_seq_kvlen=(33, 200, 0, 0), mask_shape="BSS",
+            return_softmax_lse=True),
+)  # fmt: skip
+
+
+def case(shape: FiaCase) -> Case:
+    arguments = shape.arguments()
+
+    def run() -> Any:
+        return ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
+
+    def right(outputs: Any) -> bool:
+        return compare_fused_infer_attention_score_v2(outputs, **arguments).passed
+
+    return Case(shape.name, run, right, soc="Ascend910B4")
