@@ -61,3 +61,11 @@ def test_identity(kind: str, mode: str) -> None:
         # ReinterpretCast keeps the address; tensor[4] lies 8 bytes further and is 4 elements shorter.
         expected = [1 if cube else 2, index, blocks, index % subs, subs, subs, 1, 10, 0, 64, 32, 72, 28, 96, 16, 64]
         np.testing.assert_array_equal(y[row], expected, err_msg=f"{kind} row {row}")
+
+
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+def test_system_calls(mode: str) -> None:
+    x = np.arange(16, dtype=np.float32)
+    y = np.zeros(8, np.int64)
+    assert launch("system_calls", "vector", [x, output(y)], mode=mode)["findings"] == []
+    np.testing.assert_array_equal(y[:4], [1, 1, 1, 0])
