@@ -89,6 +89,8 @@ CallSettings WithSimulator(const CallSettings& settings, const std::string& soc,
     result.run.soc = soc;
     result.run.mode = doors::ModeFromName({"simulator", "mode"}, mode);
     result.run.log = std::make_shared<launch::ReportLog>();
+    result.run.record_sync = false;
+    result.run.ignored.clear();
     return result;
 }
 
@@ -157,8 +159,10 @@ void BindRefusals(py::module_& m) {
 
 void BindSettings(py::module_& m) {
     py::class_<CallSettings>(m, "CallSettings", "What a call runs on and by which rules. Immutable.")
-        .def("with_simulator", &WithSimulator, py::arg("soc"), py::arg("mode"),
-             "The same settings on another simulated machine, with an empty report log of their own.")
+        .def(
+            "with_simulator", &WithSimulator, py::arg("soc"), py::arg("mode"),
+            "The same settings on another simulated machine, all calls of a kernel in force, with an empty report log\n"
+            "of their own.")
         .def_property_readonly("soc", [](const CallSettings& settings) { return settings.run.soc; })
         .def_property_readonly(
             "mode",

@@ -31,6 +31,27 @@ def runs_of(run: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("door", DOORS)
+def test_synchronisation_is_taken_out_of_any_call(door: str) -> None:
+    arguments = CASE.arguments()
+    with _settings.synchronisation("Ascend910B4", "checked", record=True) as block:
+        expected = DOORS[door](arguments)
+    (report,) = block.reports()
+    assert (report["soc"], report["mode"]) == ("Ascend910B4", "checked")
+    fixpipe = [call for call in report["sync_calls"] if (call["source"], call["target"]) == ("M", "FIX")]
+    with _settings.synchronisation("Ascend910B4", "checked", ignored=fixpipe) as block:
+        with pytest.raises(RuntimeError, match="race: Fixpipe"):
+            DOORS[door](arguments)
+        # A block inside has wishes of its own.
+        with ascend_attention.simulator(mode="checked"):
+            DOORS[door](arguments)
+    assert len(block.reports()) == 1 and "sync_calls" not in block.reports()[0]
+    with ascend_attention.simulator(mode="checked") as run:
+        again = DOORS[door](arguments)
+    assert not run.report.findings
+    assert all(same_bits(a, b) for a, b in zip(again, expected, strict=True))
+
+
+@pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("mode", ["fast", "checked"])
 def test_report(door: str, mode: str) -> None:
     with ascend_attention.simulator(soc="Ascend910B4", mode=mode) as run:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ascend_attention.sync_mutation import study, table, to_dict
-from ascend_attention.sync_mutation.mutants import KINDS
+from ascend_attention.sync_mutation._mutants import KINDS
 from helpers.engine_sync import ROOT, SHAPES, case
 
 

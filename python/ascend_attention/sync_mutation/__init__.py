@@ -5,9 +5,9 @@
 ignores the calls. What survives is either not needed or not reached by the cases.
 """
 
-from ascend_attention.sync_mutation.calls import Site, SyncCall
-from ascend_attention.sync_mutation.mutants import Mutant
-from ascend_attention.sync_mutation.report import table, to_dict
-from ascend_attention.sync_mutation.study import BrokenCase, Case, Outcome, Study, study
+from ascend_attention.sync_mutation._calls import Site, SyncCall
+from ascend_attention.sync_mutation._mutants import Mutant
+from ascend_attention.sync_mutation._report import table, to_dict
+from ascend_attention.sync_mutation._study import BrokenCase, Case, Outcome, Study, study
 
 __all__ = ["BrokenCase", "Case", "Mutant", "Outcome", "Site", "Study", "SyncCall", "study", "table", "to_dict"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 from kernels import launch, line_of, output, scratch
 
+import ascend_attention
 from ascend_attention import _core, _settings
 from ascend_attention._report import Finding
 from ascend_attention.sync_mutation import BrokenCase, Case, Study, study, table, to_dict
-from ascend_attention.sync_mutation.study import (
+from ascend_attention.sync_mutation._study import (
     OTHER,
     PAIRING,
     RACE,
@@ -25,6 +27,7 @@ from ascend_attention.sync_mutation.study import (
     _verdict,
 )  # fmt: skip
 
+WHO: ContextVar[str] = ContextVar("who")
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -97,6 +100,27 @@ def test_a_case_that_fails_unchanged_teaches_nothing() -> None:
     case = Case("racy", lambda: [run("event_pipeline", "vector", [x, output(np.zeros_like(x)), 1, 5])], lambda _: True)
     with pytest.raises(BrokenCase, match="racy: the unchanged kernel fails: race"):
         study([case])
+    plain = doubling("elsewhere", 0)
+
+    def on_a_machine_of_its_own() -> Any:
+        with ascend_attention.simulator():
+            return plain.run()
+
+    with pytest.raises(BrokenCase, match="elsewhere: no launch reports to the study"):
+        study([Case("elsewhere", on_a_machine_of_its_own, plain.right)])
+
+
+def test_runs_see_the_blocks_of_the_caller() -> None:
+    seen: list[str] = []
+    plain = doubling("once", 0)
+
+    def double() -> Any:
+        seen.append(WHO.get())
+        return plain.run()
+
+    WHO.set("the caller")
+    study([Case("once", double, plain.right)], kinds=["pair"])
+    assert len(seen) == 1 + 3 * 2 and set(seen) == {"the caller"}
 
 
 def test_a_helper_shared_by_events_does_not_mix_them() -> None:

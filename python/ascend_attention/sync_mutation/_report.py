@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ascend_attention.sync_mutation.mutants import BARRIER, PAIR, SINGLE
-from ascend_attention.sync_mutation.study import PAIRING, SURVIVED, VERDICTS, Outcome, Study
+from ascend_attention.sync_mutation._mutants import BARRIER, PAIR, SINGLE
+from ascend_attention.sync_mutation._study import PAIRING, SURVIVED, VERDICTS, Outcome, Study
 
 # "Exp (kernel.cpp:41) on block 0 AIV1, ..., which DataCopy (kernel.cpp:38) on ..., writes (read after write); ..."
 _RACE = re.compile(

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
-from ascend_attention.sync_mutation.calls import Site, Sources, SyncCall
+from ascend_attention.sync_mutation._calls import Site, Sources, SyncCall
 
 PAIR, BARRIER, SINGLE = "pair", "barrier", "single"
 KINDS = (PAIR, BARRIER, SINGLE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -15,8 +16,8 @@ import numpy as np
 from ascend_attention import _core
 from ascend_attention._report import Finding
 from ascend_attention._settings import synchronisation
-from ascend_attention.sync_mutation.calls import Site, Sources, SyncCall
-from ascend_attention.sync_mutation.mutants import BARRIER, KINDS, PAIR, SINGLE, Mutant, mutants_of
+from ascend_attention.sync_mutation._calls import Site, Sources, SyncCall
+from ascend_attention.sync_mutation._mutants import BARRIER, KINDS, PAIR, SINGLE, Mutant, mutants_of
 
 # How a mutant was noticed, the strongest first.
 RACE = "race"
@@ -138,10 +139,12 @@ def study(
     sources = Sources(Path(root) for root in roots)
     wanted = set(kinds)
     with ThreadPoolExecutor(workers) as pool:
-        baselines = list(pool.map(_baseline, cases))
+        # Each thread sees what the caller's blocks say, `with contract(...)` above all.
+        baselines = [future.result() for future in [pool.submit(copy_context().run, _baseline, case) for case in cases]]
         calls = frozenset[SyncCall]().union(*(baseline.calls for baseline in baselines))
         mutants = [mutant for mutant in mutants_of(calls, sources) if mutant.kind in wanted]
-        outcomes = list(pool.map(lambda mutant: _outcome(mutant, baselines, every_case), mutants))
+        futures = [pool.submit(copy_context().run, _outcome, mutant, baselines, every_case) for mutant in mutants]
+        outcomes = [future.result() for future in futures]
     executed = {Site(call.file, call.line) for call in calls}
     files = sorted({call.file for call in calls if not call.framework})
     return Study(
@@ -159,6 +162,8 @@ def _baseline(case: Case) -> _Baseline:
             outputs = case.run()
         except _core.SimulatorError as error:
             raise BrokenCase(f"{case.name}: the unchanged kernel fails: {error}") from error
+    if not block.reports():
+        raise BrokenCase(f"{case.name}: no launch reports to the study: leave `with simulator` to it")
     if not case.right(outputs):
         raise BrokenCase(f"{case.name}: the result of the unchanged kernel is not right")
     calls = frozenset(SyncCall.of(entry) for report in block.reports() for entry in report.get("sync_calls", ()))
