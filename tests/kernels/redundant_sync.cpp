@@ -36,7 +36,8 @@ extern "C" __global__ __aicore__ void redundant_sync(GM_ADDR x, GM_ADDR y, int64
         Muls(out, out, 1.0f, kTile);
     }
     WaitFlag<HardEvent::V_MTE2>(kIdle);
-    SetFlag<HardEvent::V_MTE3>(kDone);
+    SetFlag<  // one call on several lines
+        HardEvent::V_MTE3>(kDone);
     WaitFlag<HardEvent::V_MTE3>(kDone);
     DataCopy(target, out, kTile);
 }

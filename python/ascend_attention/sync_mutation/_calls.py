@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("SetFlag", "WaitFlag", "PipeBarrier", "CrossCoreSetFlag", "CrossCoreWaitFlag", "SyncAll")
-_CALL = re.compile(rf"\b({'|'.join(NAMES)})\s*(<[^;()]*?>)?\s*\(")
-# A constant: CubeEvent::kQuery, kFull, EVENT_ID2. What varies from call to call (slot, i) is none.
-_CONSTANT = re.compile(r"\b\w+::\w+\b|\bk[A-Z]\w*\b|\b[A-Z][A-Z0-9_]{2,}\b")
+_CALL = re.compile(rf"\b({'|'.join(NAMES)})\s*(?:<[^;(){{}}]*>)?\s*\(")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# What names an event: CubeEvent::kQuery + i, kFull, EVENT_ID2. What varies from call to call (slot, i) names none.
+_CONSTANT = re.compile(r"\s*(\w+::\w+|k[A-Z]\w*|[A-Z][A-Z0-9_]{2,})\b")
 
 
 @dataclass(frozen=True, order=True)
@@ -49,6 +50,16 @@ class Site:
         return f"{Path(self.file).name}:{self.line}"
 
 
+@dataclass(frozen=True)
+class _Written:
+    """A call in the source, from its name to its opening bracket: compilers record either line."""
+
+    name: str
+    first: int
+    last: int
+    constant: str | None
+
+
 class Sources:
     """The device code that calls come from. A build may have recorded paths relative to itself: ``roots`` are tried."""
 
@@ -60,31 +71,35 @@ class Sources:
         within = Path(*(part for part in path.parts if part not in ("..", path.anchor)))
         return next((found for found in (path, *(root / within for root in self._roots)) if found.is_file()), None)
 
-    def statement(self, site: Site) -> str:
-        """The line and what it continues with, up to its semicolon; empty without the source."""
-        lines = self._lines(site.file)
-        text = " ".join(line.strip() for line in lines[site.line - 1 : site.line + 3])
-        return text[: text.find(";") + 1] or text
-
     def constant(self, call: SyncCall) -> str | None:
-        """The name that the call's argument gives its event or flag: "CubeEvent::kQuery"."""
-        statement = self.statement(Site(call.file, call.line))
-        for match in _CALL.finditer(statement):
-            if match[1] == call.name:
-                found = _CONSTANT.search(statement[match.end() :].split(";")[0])
-                return found[0] if found else None
+        """The name that the call's argument begins with."""
+        for written in self._calls(call.file):
+            if written.name == call.name and written.first <= call.line <= written.last:
+                return written.constant
         return None
 
-    def sites(self, files: Iterable[str]) -> set[Site]:
-        """Every line of these files that makes a synchronisation call."""
-        found = set()
-        for file in files:
-            for number, line in enumerate(self._lines(file), start=1):
-                if _CALL.search(line.split("//")[0]):
-                    found.add(Site(file, number))
-        return found
+    def unexecuted(self, sites: Iterable[Site]) -> list[Site]:
+        """The calls in the files of these sites that none of them is at."""
+        lines: dict[str, set[int]] = {}
+        for site in sites:
+            lines.setdefault(site.file, set()).add(site.line)
+        return sorted(
+            Site(file, written.first)
+            for file, executed in lines.items()
+            for written in self._calls(file)
+            if executed.isdisjoint(range(written.first, written.last + 1))
+        )
 
     @cache  # noqa: B019 - one object per study
-    def _lines(self, file: str) -> list[str]:
+    def _calls(self, file: str) -> tuple[_Written, ...]:
         path = self.path(file)
-        return [] if path is None else path.read_text(encoding="utf-8", errors="replace").splitlines()
+        if path is None:
+            return ()
+        text = path.read_text(encoding="utf-8", errors="replace")
+        text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
+        found = []
+        for match in _CALL.finditer(text):
+            first, last = (text.count("\n", 0, end) + 1 for end in match.span())
+            name = _CONSTANT.match(text, match.end())
+            found.append(_Written(match[1], first, last, name and name[1]))
+        return tuple(found)

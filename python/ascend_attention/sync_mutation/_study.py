@@ -145,13 +145,12 @@ def study(
         mutants = [mutant for mutant in mutants_of(calls, sources) if mutant.kind in wanted]
         futures = [pool.submit(copy_context().run, _outcome, mutant, baselines, every_case) for mutant in mutants]
         outcomes = [future.result() for future in futures]
-    executed = {Site(call.file, call.line) for call in calls}
-    files = sorted({call.file for call in calls if not call.framework})
+    executed = {Site(call.file, call.line) for call in calls if not call.framework}
     return Study(
         cases=tuple(baseline.case.name for baseline in baselines),
         outcomes=tuple(outcomes),
-        unexecuted=tuple(sorted(sources.sites(files) - executed)),
-        unread=tuple(file for file in files if sources.path(file) is None),
+        unexecuted=tuple(sources.unexecuted(executed)),
+        unread=tuple(sorted({site.file for site in executed if sources.path(site.file) is None})),
         seconds=perf_counter() - start,
     )
 

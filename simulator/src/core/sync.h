@@ -51,8 +51,8 @@ void PassBarrier(Core& core, Pipe pipe, Site site);
 void ReportLeftoverEvents(Core& core);
 
 // Counters of cross-core flags. A core waits on its own counter; a set raises counters of other cores, at once or when
-// all participants have set. Cores of one block share a host thread, but mode 0 raises counters of cores of every thread,
-// also those that the modes inside a block raise: every set takes the mutex.
+// all participants have set. Cores of one block share a host thread, but mode 0 raises counters of cores of every
+// thread, also those that the modes inside a block raise: every set takes the mutex.
 class CrossCoreFlags {
 public:
     explicit CrossCoreFlags(Machine& machine) : machine_(machine) {}
