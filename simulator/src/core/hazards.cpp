@@ -16,7 +16,9 @@ constexpr const char* kVectorReads =
 constexpr const char* kOverlap = "PipeBarrier page: copies of MTE2 or MTE3 with overlapping destinations";
 constexpr const char* kAccumulate =
     "Mmad page: dependent accumulation with (m/16)(n/16) < 10 needs PipeBarrier<PIPE_M>";
-constexpr const char* kFixpipe = "Fixpipe page: parameters copied to the Fixpipe buffer are followed by a barrier";
+constexpr const char* kFixpipe =
+    "the public Fixpipe puts a barrier between parameters copied to the Fixpipe buffer and the store, the example of "
+    "DataCopy from L0C has none";
 constexpr const char* kOpen = "the documentation does not say";
 constexpr const char* kNone = "no instruction of this pipe reads what it writes";
 
@@ -36,7 +38,7 @@ constexpr HazardRule kRules[kPipeCount][3] = {
     /* MTE3 */
     {{PipeOrder::kUndocumented, kNone}, {PipeOrder::kUndocumented, kNone}, {PipeOrder::kNeedsBarrier, kOverlap}},
     /* FIX  */
-    {{PipeOrder::kNeedsBarrier, kFixpipe}, {PipeOrder::kUndocumented, kOpen}, {PipeOrder::kUndocumented, kOpen}},
+    {{PipeOrder::kUndocumented, kFixpipe}, {PipeOrder::kUndocumented, kOpen}, {PipeOrder::kUndocumented, kOpen}},
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ CUBE = [
     (1, "undocumented order", "M", "Mmad", ["write after write"]),
     (2, "race", "M", "Mmad", ["read after write", "(m/16)(n/16) < 10"]),
     (3, "undocumented order", "FIX", "Fixpipe", ["write after write"]),
-    (4, "race", "FIX", "DataCopy", ["read after write"]),
+    (4, "undocumented order", "FIX", "DataCopy", ["read after write", "has none"]),
     (5, "undocumented order", "FIX", "DataCopy", ["write after read"]),
 ]
 
