@@ -60,8 +60,8 @@ void SyncTrace::AddTo(std::vector<SyncCall>& calls) const {
     }
 }
 
-bool IgnoresSync(Core& core, const SyncPoint& point) {
-    if (core.sync_trace() == nullptr || core.Unwinding() || !core.sync_trace()->Ignores(point)) {
+bool TraceIgnores(Core& core, const SyncPoint& point) {
+    if (core.Unwinding() || !core.sync_trace()->Ignores(point)) {
         return false;
     }
     core.CountInstruction(Call{point.name, Pipe::kScalar, point.site});
