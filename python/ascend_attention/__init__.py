@@ -6,6 +6,7 @@ On CPU tensors and NumPy arrays the same device code runs on a simulated NPU.
     npu_fused_infer_attention_score_v2   the operator
     simulator, contract                  where and by which rules calls run
     AttentionError, AttentionNotSupported, SimulatorError
+    sim                                  your own Ascend C kernels
     golden, precision                    what the result should be, and how close a result is
     torch.ops.ascend_attention           the same as torch operators (see torch_ops)
 
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ascend_attention._torch_lazy import offer_operators
 
 if TYPE_CHECKING:
-    from ascend_attention import golden, precision, torch_ops
+    from ascend_attention import golden, precision, sim, torch_ops
     from ascend_attention._core import SimulatorError
     from ascend_attention._errors import AttentionError, AttentionNotSupported
     from ascend_attention._fused_infer_attention_score_v2 import npu_fused_infer_attention_score_v2
@@ -39,6 +40,7 @@ __all__ = [
     "golden",
     "npu_fused_infer_attention_score_v2",
     "precision",
+    "sim",
     "simulator",
     "torch_ops",
 ]
@@ -53,7 +55,7 @@ _HOME = {
     "npu_fused_infer_attention_score_v2": "_fused_infer_attention_score_v2",
     "simulator": "_settings",
 }
-_SUBMODULES = ("golden", "precision", "torch_ops")
+_SUBMODULES = ("golden", "precision", "sim", "torch_ops")
 
 offer_operators()
 

@@ -24,6 +24,12 @@ _core.read_settings_from(_current)
 Given = TypeVar("Given")
 
 
+def current_settings() -> _core.CallSettings:
+    """Those of the innermost block of this thread and task, else of the environment."""
+    scope = _core.SettingsScope.in_force(_current.get())
+    return _core.default_settings() if scope is None else scope.settings
+
+
 class SimulatorRun:
     """What ``with simulator(...) as run`` gives; ``run.report`` may be read inside the block and after it.
 

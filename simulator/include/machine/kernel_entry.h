@@ -71,14 +71,13 @@ constexpr Parameter Describe() {
 // A number lies in the low bytes of its word; a struct lies where the word points.
 template <typename P>
 P FromWord(std::uint64_t word) {
-    static_assert(!std::is_reference_v<P>,
-                  "a kernel's parameters are pointers, numbers and plain structs, not references");
+    constexpr bool kPlain = !std::is_reference_v<P> && std::is_trivially_copyable_v<P>;
+    static_assert(kPlain, "a kernel's parameters are pointers, numbers and structs of such, without constructors");
     if constexpr (std::is_pointer_v<P>) {
         return reinterpret_cast<P>(word);
-    } else {
-        static_assert(std::is_trivially_copyable_v<P>, "a kernel's struct parameter must be trivially copyable");
+    } else if constexpr (kPlain) {
         std::remove_cv_t<P> value{};
-        if constexpr (std::is_class_v<P> && !std::is_same_v<P, half> && !std::is_same_v<P, bfloat16_t>) {
+        if constexpr (KindOf<std::remove_cv_t<P>>() == Kind::kOther) {
             std::memcpy(static_cast<void*>(&value), reinterpret_cast<const void*>(word), sizeof value);
         } else {
             static_assert(sizeof value <= sizeof word, "a number of more than 64 bits cannot be passed");

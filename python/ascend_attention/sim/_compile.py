@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a source to a Kernel: the generated entry, the compiler, the cache, the kind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from ascend_attention import __version__
+from ascend_attention.sim import _cache
+from ascend_attention.sim._compiler import (
+    HEADERS,
+    PACKAGE,
+    arguments,
+    environment_key,
+    find_compiler,
+    run_compiler,
+)
+from ascend_attention.sim._diagnostics import CompileError, Places, read_errors
+from ascend_attention.sim._elf import imported_symbols
+from ascend_attention.sim._kernel import Kernel
+from ascend_attention.sim._signature import read_signature
+from ascend_attention.sim._source import KINDS, KernelText, read_kernels
+
+_CORE_TYPES = {"vector": ("vector",), "cube": ("cube",), "mix": ("cube", "vector"), "mix_1_1": ("cube", "vector")}
+_LIBRARY = "libascend_attention.so"
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+def compile(
+    source: str | os.PathLike[str],
+    entry: str | None = None,
+    *,
+    kind: str | None = None,
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    defines: Mapping[str, Any] | Sequence[str] = (),
+    flags: Sequence[str] = (),
+    debug: bool = False,
+) -> Kernel:
+    """Compiles an Ascend C kernel for the simulated NPU. A source that has not changed is taken from the cache.
+
+    Args:
+        source: a file (".cpp", ".asc", any other suffix), or, when the string holds a line break, the source itself.
+        entry: the kernel function, as C++ names it: "add_custom", "add_custom<2048>", "space::add<half>". May be left
+            out when the source has one kernel.
+        kind: "vector", "cube", "mix" or "mix_1_1". None: what the kernel's qualifiers (__vector__, __cube__, __mix__)
+            or its KERNEL_TASK_TYPE_DEFAULT say, else which instructions it uses.
+        include_dirs: searched before the simulator's own headers.
+        defines: macros, as {"TILE": 128, "FAST": None} or ["TILE=128", "FAST"].
+        flags: further arguments of the compiler, such as "-Wall" or "-O3".
+        debug: no optimisation, so that a debugger shows every variable.
+
+    The compiler is $CXX, else c++, g++ or clang++. Results are kept in ``cache_directory()`` by the content of all
+    files that the compiler read, its release and its arguments.
+
+    Raises:
+        CompileError: the source does not compile, or has no such kernel; str() begins with the first error's line.
+        CompilerNotFoundError: no compiler; the text says how to get one.
+        CacheError: the cache directory cannot be used.
+        FileNotFoundError: no such source.
+        TypeError, ValueError: an argument, or a kind that cannot be told.
+    """
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"compile: kind: given {kind!r}; allowed: {', '.join(KINDS)}, or None")
+    root = _cache.open_cache()
+    given_as_text = isinstance(source, str) and "\n" in source
+    path, text = _read_source(root, source)
+    kernels = read_kernels(text)
+    entry = _one_kernel(path, kernels) if entry is None else entry.strip()
+    about = next((kernel for kernel in kernels if kernel.name == _function_name(entry)), None)
+    kind = kind or (about.kind if about is not None else None)
+    core_types = ("vector", "cube") if kind is None else _CORE_TYPES[kind]
+
+    includes = [_directory(directory) for directory in include_dirs]
+    options = partial(
+        arguments, include_dirs=includes, defines=_macros(defines), flags=[str(flag) for flag in flags], debug=debug
+    )
+    compiler = find_compiler()
+    request = {
+        "package": [__version__, str(PACKAGE)],
+        "compiler": [list(compiler.command), compiler.identity],
+        "arguments": {core_type: options(core_type) for core_type in core_types},
+        "environment": environment_key(),
+    }
+    directory = _cache.request_directory(root, request, _entry_text(path, entry))
+    built = _cache.find(directory)
+    if built is None:
+        commands = {core_type: [*compiler.command, *options(core_type)] for core_type in core_types}
+        known = [kernel.name for kernel in kernels]
+        places = Places(HEADERS, directory / "entry.cpp", path if given_as_text else None)
+        built = _cache.build(directory, partial(_compile_into, places, commands, entry, known))
+    names = about.parameters if about is not None else ()
+    parameters = read_signature(built.libraries[core_types[0]], names)
+    return Kernel(entry, kind or _kind_by_use(entry, built), parameters, path, built.libraries, built.text)
+
+
+def _read_source(root: Path, source: str | os.PathLike[str]) -> tuple[Path, str]:
+    if isinstance(source, str) and "\n" in source:
+        return _cache.store_text(root, source), source
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"compile: source: given {type(source).__name__}; allowed: a path, or a str with the source")
+    path = Path(source).expanduser().absolute()
+    text = path.read_bytes().decode("utf-8", "replace")
+    if '"' in str(path) or "\n" in str(path) or "\\" in str(path):
+        raise ValueError(f"compile: source: {str(path)!r}; allowed: a path without quotes, backslashes and line breaks")
+    return path, text
+
+
+def _directory(given: str | os.PathLike[str]) -> Path:
+    path = Path(given).expanduser().absolute()
+    if not path.is_dir():
+        raise FileNotFoundError(f"compile: include_dirs: {path} is not a directory")
+    return path
+
+
+def _macros(defines: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    if isinstance(defines, str):
+        raise TypeError("compile: defines: given a str; allowed: a mapping, or a list of strings")
+    if not isinstance(defines, Mapping):
+        return [str(define) for define in defines]
+    return [name if value is None else f"{name}={_macro_value(value)}" for name, value in defines.items()]
+
+
+def _macro_value(value: Any) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _function_name(entry: str) -> str:
+    """ "add" of "space::add<half>"."""
+    return entry.split("<")[0].split("::")[-1].strip()
+
+
+def _one_kernel(path: Path, kernels: Sequence[KernelText]) -> str:
+    if len(kernels) == 1:
+        return kernels[0].name
+    names = ", ".join(kernel.name for kernel in kernels)
+    found = f"{path.name} has the kernels {names}" if kernels else f"no __global__ function is in sight in {path.name}"
+    raise ValueError(f"compile: entry: not given, and {found}; allowed: the name of one kernel")
+
+
+def _entry_text(path: Path, entry: str) -> str:
+    if not _IDENTIFIER.match(entry) or any(mark in entry for mark in ';{}#\n\\"'):
+        raise ValueError(
+            f'compile: entry: given {entry!r}; allowed: a function\'s name, as "add" or "space::add<half>"'
+        )
+    return f'#include "{path}"\n#include "machine/kernel_entry.h"\nASCEND_ATTENTION_KERNEL_ENTRY({entry})\n'
+
+
+def _compile_into(
+    places: Places, commands: Mapping[str, Sequence[str]], entry: str, known: Sequence[str], work: Path
+) -> tuple[str, dict[str, Path], set[Path]]:
+    """See _cache.build."""
+    libraries = {core_type: work / f"{core_type}.so" for core_type in commands}
+    runs = run_compiler(
+        [
+            [
+                *command,
+                *("-MD", "-MF", str(work / f"{core_type}.d")),
+                *("-o", str(libraries[core_type])),
+                *(str(places.entry), str(PACKAGE / _LIBRARY)),
+            ]
+            for core_type, command in commands.items()
+        ],
+        places.entry.parent,
+    )
+    text = "".join(dict.fromkeys(run.text for run in runs))  # the two passes mostly say the same
+    failed = [(core_type, run) for core_type, run in zip(commands, runs, strict=True) if run.status != 0]
+    if failed:
+        only = failed[0][0] if len(failed) < len(runs) else ""
+        raise _compile_error(text, failed[0][1].command, places, entry, known, only)
+    inputs = set().union(*(_read_depfile(work / f"{core_type}.d") for core_type in commands)) - {places.entry}
+    return text, libraries, inputs
+
+
+def _compile_error(
+    log: str, command: tuple[str, ...], places: Places, entry: str, known: Sequence[str], only: str
+) -> CompileError:
+    errors, text = read_errors(log, places)
+    if errors and errors[0].file == "entry" and _function_name(entry) not in known:
+        there = f"; kernels in the source: {', '.join(known)}" if known else ""
+        text = f"no kernel '{entry}'{there}\n{text}"
+    elif errors and errors[0].file == "entry":
+        text = f"the entry '{entry}' cannot be called\n{text}"
+    elif not errors:
+        text = f"the compiler failed: {shlex.join(command[:1])}\n{text}"
+    if only:
+        other = "cube" if only == "vector" else "vector"
+        text += (
+            f"\n(these errors are of the compilation for {only} cores; kind='{other}' compiles for {other} cores only)"
+        )
+    return CompileError(text, errors, log, command)
+
+
+def _read_depfile(path: Path) -> set[Path]:
+    """The prerequisites of a Makefile rule; blanks in names are escaped."""
+    text = path.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
+    names = re.findall(r"(?:\\.|\$\$|[^\s\\])+", text.split(":", 1)[1])
+    return {Path(re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")).absolute() for name in names}
+
+
+@lru_cache(maxsize=1)
+def _machine_calls() -> dict[str, frozenset[str]]:
+    """What only vector cores, and what only cube cores, ask the machine for: functions and call descriptors."""
+    found = {}
+    for core_type in ("vector", "cube"):
+        text = (HEADERS / "machine" / f"{core_type}_calls.h").read_text(encoding="utf-8")
+        functions = re.findall(r"ASCEND_SIM_API [\w:<> ]+?\b(\w+)\(", text)
+        descriptors = re.findall(r"\bExecute\(const (\w+)&", text)
+        found[core_type] = frozenset({*functions, *descriptors} - {"Execute"})
+    return {name: calls - found["cube" if name == "vector" else "vector"] for name, calls in found.items()}
+
+
+def _kind_by_use(entry: str, built: _cache.Built) -> str:
+    """The kind from the instructions that either library uses."""
+    used: set[str] = set()
+    for library in built.libraries.values():
+        for symbol in imported_symbols(library):
+            used.update(_components(symbol))
+    vector, cube = (bool(used & _machine_calls()[name]) for name in ("vector", "cube"))
+    if vector or cube:
+        return "mix" if vector and cube else "vector" if vector else "cube"
+    raise ValueError(
+        f"compile: kind: cannot be told: '{entry}' has neither __vector__, __cube__, __mix__ nor "
+        "KERNEL_TASK_TYPE_DEFAULT, and no instruction that belongs to one core type; "
+        f"give kind=, one of {', '.join(KINDS)}"
+    )
+
+
+def _components(symbol: str) -> list[str]:
+    """The identifiers of a mangled name: each stands behind its length."""
+    names, position = [], 0
+    for match in re.finditer(r"\d+", symbol):
+        if match.start() < position:
+            continue
+        position = match.end() + int(match.group())
+        names.append(symbol[match.end() : position])
+    return names

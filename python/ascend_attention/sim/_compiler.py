@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C++ compiler: which one, how it is called, what it is called with."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent
+HEADERS = PACKAGE / "include"
+
+_CANDIDATES = ("c++", "g++", "clang++")
+_HINTS = """
+  Debian, Ubuntu: sudo apt-get install g++
+  Fedora:         sudo dnf install gcc-c++
+  conda:          conda install -c conda-forge cxx-compiler
+  Another compiler: set CXX to its path"""
+
+# As the device libraries of this package are compiled (cmake/device_libraries.cmake); -O1, because a small kernel
+# compiles in half the time that -O3 takes, and because the time of a launch is the machine's, not the headers'.
+_FLAGS = (
+    *("-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
+    *("-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-Wl,-z,defs"),
+)
+_OPTIMISED = ("-O1", "-g")
+_DEBUG = ("-O0", "-g3")
+_ARCHITECTURE = ("-D__CCE_AICORE__=220", "-D__DAV_C220__")
+_CORE_TYPE = {
+    "cube": ("-D__DAV_C220_CUBE__", "-D__DAV_CUBE__"),
+    "vector": ("-D__DAV_C220_VEC__", "-D__DAV_VEC__"),
+}
+# What GCC and Clang read from the environment and a result depends on.
+_ENVIRONMENT = ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX")
+
+
+class CompilerNotFoundError(RuntimeError):
+    """There is no C++ compiler, or $CXX is none; the text says how to get one."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    command: tuple[str, ...]  # $CXX may hold arguments, as in "ccache g++"
+    identity: str  # changes when another compiler, or another release of it, answers to the command
+
+
+def find_compiler() -> Compiler:
+    """$CXX, else the first of c++, g++ and clang++.
+
+    Raises:
+        CompilerNotFoundError: none of them, or it does not run.
+    """
+    given = os.environ.get("CXX", "").strip()
+    names = [shlex.split(given)] if given else [[name] for name in _CANDIDATES]
+    for command in names:
+        path = shutil.which(command[0])
+        if path is not None:
+            stat = os.stat(path)
+            return Compiler(tuple(command), _identity(tuple(command), path, stat.st_mtime_ns, stat.st_size))
+    looked = f"CXX is {given!r}, and there is no such program" if given else "looked for " + ", ".join(_CANDIDATES)
+    raise CompilerNotFoundError(f"a kernel needs a C++17 compiler, and none was found ({looked}).{_HINTS}")
+
+
+@lru_cache(maxsize=8)
+def _identity(command: tuple[str, ...], path: str, changed: int, size: int) -> str:
+    answer = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        text = f"'{shlex.join(command)} --version' failed: {answer.stderr.strip()[:200]}"
+        raise CompilerNotFoundError(f"a kernel needs a C++17 compiler; {text}.{_HINTS}")
+    return f"{path}\n{answer.stdout}"
+
+
+def arguments(
+    core_type: str, include_dirs: Sequence[Path], defines: Sequence[str], flags: Sequence[str], debug: bool
+) -> list[str]:
+    """The compiler's arguments for one core type, but for input and outputs."""
+    return [
+        *_FLAGS,
+        *(_DEBUG if debug else _OPTIMISED),
+        *_ARCHITECTURE,
+        *_CORE_TYPE[core_type],
+        *(f"-D{define}" for define in defines),
+        *(f"-I{directory}" for directory in include_dirs),
+        f"-I{HEADERS}",
+        *flags,
+    ]
+
+
+def environment_key() -> dict[str, str]:
+    """The part of the environment that belongs to the key of a build."""
+    return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One run of the compiler. ``text`` is what it said."""
+
+    command: tuple[str, ...]
+    status: int
+    text: str
+
+
+def run_compiler(commands: Sequence[Sequence[str]], directory: Path) -> list[Compilation]:
+    """Runs them side by side; the compiler speaks English, whatever the user's language: its words are read."""
+    environment = dict(os.environ, LC_ALL="C")
+
+    def run(command: Sequence[str]) -> Compilation:
+        try:
+            answer = subprocess.run(
+                command,
+                cwd=directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        except OSError as error:
+            raise CompilerNotFoundError(f"the compiler could not be started: {error}") from error
+        return Compilation(tuple(command), answer.returncode, answer.stdout.decode("utf-8", "replace"))
+
+    if len(commands) == 1:
+        return [run(commands[0])]
+    with ThreadPoolExecutor(len(commands)) as pool:
+        return list(pool.map(run, commands))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel that misbehaves ends in a SimulatorError with its line; Python goes on, and so does the next launch."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ascend_attention
+from ascend_attention import sim
+
+KERNEL = Path(__file__).parent / "kernels" / "faults.cpp"
+X = np.arange(64, dtype=np.float32)
+
+
+def line(text: str) -> int:
+    return next(n for n, source in enumerate(KERNEL.read_text().splitlines(), 1) if text in source)
+
+
+@pytest.fixture(scope="module")
+def fault(session_cache: Path) -> sim.Kernel:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASCEND_ATTENTION_CACHE", str(session_cache))
+        return sim.compile(KERNEL)
+
+
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+@pytest.mark.parametrize(
+    ("which", "kind", "comment"),
+    [
+        (1, "bounds", "// out of bounds"),
+        (2, "parameter", "// misuse of a queue"),
+        (3, "instruction limit", "// hangs, with calls"),
+        (4, "not modelled", "// hangs, on a flag"),
+        (5, "exception", ""),
+        (6, "assert", "// asserts"),
+        (7, "uninitialised", "// uninitialised"),
+    ],
+)
+def test_fault_ends_the_launch_only(which: int, kind: str, comment: str, mode: str, fault: sim.Kernel) -> None:
+    if kind == "uninitialised" and mode == "fast":
+        assert fault(X, sim.Out(np.zeros_like(X)), which, mode=mode).ok  # what fast mode does not look for
+        return
+    y = np.zeros_like(X)
+    for _ in range(2):
+        with pytest.raises(sim.SimulatorError) as caught:
+            fault(X, sim.Out(y), which, mode=mode, instruction_limit=5000)
+        text = str(caught.value)
+        assert text.startswith(kind) and not y.any()
+        assert not comment or f"(faults.cpp:{line(comment)})" in text
+        assert fault(X, sim.Out(y), 0, mode=mode).ok and np.array_equal(y, X)
+        y[:] = 0
+
+
+def test_error_has_a_report(fault: sim.Kernel) -> None:
+    with ascend_attention.simulator(mode="checked", soc="Ascend910B4") as run:
+        fault(X, sim.Out(np.zeros_like(X)), 0)
+        with pytest.raises(sim.SimulatorError) as caught:
+            fault(X, sim.Out(np.zeros_like(X)), 1)
+    error = caught.value
+    assert isinstance(error, ascend_attention.SimulatorError) and isinstance(error.report, sim.Report)
+    assert error.findings == error.report.findings and error.findings[0].kind == error.findings[0]["kind"] == "bounds"
+    assert error.report.launches[0].kernel == "fault" and error.report.launches[0].soc == "Ascend910B4"
+    assert [len(launch.findings) for launch in run.report.launches] == [0, 1]  # the block hears of both
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.report, again.findings) == (str(error), error.report, error.findings)
+
+
+def test_result_instead_of_an_error(fault: sim.Kernel) -> None:
+    y = np.zeros_like(X)
+    result = fault(X, sim.Out(y), 7, mode="checked", check=False)
+    assert not result.ok and isinstance(result.error, sim.SimulatorError)
+    assert [finding.kind for finding in result.findings] == ["uninitialised"] and result.outputs[0] is y
+    assert np.isnan(y).all()  # what the kernel wrote by then
+    assert fault(X, sim.Out(y), 0, check=False).ok
+
+
+def test_input_that_the_kernel_writes(fault: sim.Kernel) -> None:
+    x, y = X.copy(), np.zeros_like(X)
+    with pytest.raises(sim.SimulatorError, match="read-only: .* buffer 'y', which is an input"):
+        fault(x, y, 0)
+    assert not y.any()
