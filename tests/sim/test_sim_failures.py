@@ -80,6 +80,6 @@ def test_result_instead_of_an_error(fault: sim.Kernel) -> None:
 
 def test_input_that_the_kernel_writes(fault: sim.Kernel) -> None:
     x, y = X.copy(), np.zeros_like(X)
-    with pytest.raises(sim.SimulatorError, match="read-only: .* buffer 'y', which is an input"):
+    with pytest.raises(sim.SimulatorError, match=r"read-only: .* buffer 'y', which is an input"):
         fault(x, y, 0)
     assert not y.any()
