@@ -53,7 +53,7 @@ def compile(
         include_dirs: searched before the simulator's own headers.
         defines: macros, as {"TILE": 128, "FAST": None} or ["TILE=128", "FAST"].
         flags: further arguments of the compiler, such as "-Wall" or "-O3".
-        debug: no optimisation, so that a debugger shows every variable.
+        debug: no optimisation at all, so that a debugger shows every variable. Breakpoints work without.
 
     The compiler is $CXX, else c++, g++ or clang++. Results are kept in ``cache_directory()`` by the content of all
     files that the compiler read, its release and its arguments.

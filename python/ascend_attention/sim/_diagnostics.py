@@ -121,16 +121,17 @@ def read_errors(log: str, places: Places) -> tuple[tuple[CompilerMessage, ...], 
 
 def _errors(log: str) -> list[_Block]:
     errors: list[_Block] = []
-    causes: list[tuple[str, int, int]] = []
+    calls: list[tuple[str, int, int]] = []
+    includes: list[tuple[str, int, int]] = []
     current: _Block | None = None
     for line in log.splitlines():
         head = _HEAD.match(line)
-        cause = _REQUIRED.match(line) or _FROM.match(line)
+        required = _REQUIRED.match(line)
+        cause = required or _FROM.match(line)
         if head is not None:
-            block = _Block(
-                head["kind"], head["file"], int(head["line"]), int(head["column"] or 0), head["text"], causes
-            )
-            causes = []
+            place = (head["file"], int(head["line"]), int(head["column"] or 0))
+            block = _Block(head["kind"], *place, head["text"], calls + includes)
+            calls, includes = [], []
             if "error" in block.kind:
                 errors.append(block)
             elif block.kind == "note" and errors and current is not None and current.kind != "warning":
@@ -139,8 +140,9 @@ def _errors(log: str) -> list[_Block]:
                 block.kind = "warning"  # a warning's note is left out with it
             current = block
         elif cause is not None:
-            column = cause.groupdict().get("column")
-            causes.append((cause["file"], int(cause["line"]), int(column or 0)))
+            place = (cause["file"], int(cause["line"]), int(cause.groupdict().get("column") or 0))
+            # The call that needs an instantiation says more than the #include that its template came by.
+            (calls if required else includes).append(place)
         elif current is not None and line.startswith(" ") and not _SCOPE.match(line):
             current.shown.append(line)
     return errors
