@@ -47,7 +47,7 @@ def to_dict(study: Study) -> dict[str, Any]:
 
 def table(study: Study) -> str:
     """What a reader wants to know: who is missed by what, what nobody misses, and the share."""
-    lines = [f"{len(study.cases)} shapes: {', '.join(study.cases)}"]
+    lines = [f"Shapes: {', '.join(study.cases)}"]
     for kind in (PAIR, BARRIER):
         if outcomes := study.of(kind):
             lines += ["", f"Without {_TITLES[kind]}", *_rows(outcomes)]

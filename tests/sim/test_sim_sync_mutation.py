@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A user's own kernel without each piece of its synchronisation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ascend_attention import sim
+from ascend_attention.sync_mutation import Case, study
+
+SOURCE = Path(__file__).resolve().parents[1] / "kernels" / "redundant_sync.cpp"
+
+
+def test_study_of_a_compiled_kernel() -> None:
+    kernel = sim.compile(SOURCE, "redundant_sync")
+    x = np.arange(128, dtype=np.float32)
+
+    def case(again: int) -> Case:
+        def run() -> tuple[np.ndarray, ...]:
+            return kernel(x, sim.Out(np.empty_like(x)), again, auto_sync=False).outputs
+
+        return Case(f"again={again}", run, lambda outputs: np.array_equal(outputs[0], 2 * x))
+
+    # The compiler saw an absolute path, so the source is found from anywhere.
+    result = study([case(0), case(1)], roots=[])
+    assert result.unread == () and result.unexecuted == ()
+    assert {outcome.mutant.name: outcome.verdict for outcome in result.of("pair")} == {
+        "MTE2_V kLoaded": "race", "V_MTE2 kIdle": "survived", "V_MTE3 kDone": "race",
+    }  # fmt: skip
+    assert [(outcome.verdict, outcome.case) for outcome in result.of("barrier")] == [
+        ("survived", "again=0"), ("race", "again=0"), ("race", "again=1"),
+    ]  # fmt: skip
+    assert all(outcome.unnoticed == () for outcome in result.of("single"))
