@@ -2,6 +2,9 @@
 # Device code for the simulator. As with the device toolchain, every kernel source is compiled once per core type, and
 # the core type is a compile-time constant there.
 include_guard()
+include(CheckCXXCompilerFlag)
+# A frame larger than the guard area below a fiber's stack would step over it; with this it touches every page.
+check_cxx_compiler_flag(-fstack-clash-protection DEVICE_STACK_PROBES)
 get_filename_component(DEVICE_ROOT ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 set(DEVICE_DEFINITIONS_cube __DAV_C220_CUBE__ __DAV_CUBE__)
 set(DEVICE_DEFINITIONS_vector __DAV_C220_VEC__ __DAV_VEC__)
@@ -14,6 +17,9 @@ function(add_device_libraries name)
     add_library(${library} SHARED ${ARGN})
     target_compile_definitions(${library} PRIVATE __CCE_AICORE__=220 __DAV_C220__ ${DEVICE_DEFINITIONS_${core_type}})
     target_include_directories(${library} PRIVATE ${DEVICE_ROOT}/simulator/include ${DEVICE_ROOT}/op_kernel)
+    if(DEVICE_STACK_PROBES)
+      target_compile_options(${library} PRIVATE -fstack-clash-protection)
+    endif()
     target_link_libraries(${library} PRIVATE ascend_attention)
     target_link_options(${library} PRIVATE ${NO_UNDEFINED})
   endforeach()

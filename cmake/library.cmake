@@ -7,7 +7,7 @@ add_library(ascend_attention SHARED
   $<TARGET_OBJECTS:room_op_host>
   $<TARGET_OBJECTS:room_doors>)
 set_target_properties(ascend_attention PROPERTIES LINKER_LANGUAGE CXX)
-target_link_libraries(ascend_attention PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(ascend_attention PRIVATE Threads::Threads ${CMAKE_DL_LIBS} rt)
 target_link_options(ascend_attention PRIVATE ${NO_UNDEFINED})
 install(TARGETS ascend_attention LIBRARY DESTINATION .)
 # The headers of device code: users' own kernels are compiled against them (python/ascend_attention/sim).

@@ -272,7 +272,7 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
                       const std::string& kind, std::uint32_t blocks, const py::list& args, const std::string& soc,
                       const std::string& mode, int threads, std::uint64_t instruction_limit, const py::list& buffers,
                       const std::string& title, const doors::CallSettings* log, bool record_sync,
-                      const py::list& ignored) {
+                      const py::list& ignored, bool auto_sync, double stall_seconds) {
     sim::LaunchSpec spec;
     spec.kernel = sim::LoadKernel(cube_library, vector_library, kernel, KindFromName(kind));
     if (!title.empty()) {
@@ -285,6 +285,8 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
     spec.instruction_limit = instruction_limit;
     spec.record_sync = record_sync;
     spec.ignored = SyncCallsFromList(ignored);
+    spec.auto_sync = auto_sync;
+    spec.stall_seconds = stall_seconds;
     for (const py::handle item : args) {
         AddArgument(item, spec);
     }
@@ -327,14 +329,16 @@ void BindSim(py::module_& m) {
         py::arg("blocks"), py::arg("args"), py::arg("soc") = "Ascend910B2", py::arg("mode") = "checked",
         py::arg("threads") = 0, py::arg("instruction_limit") = 0, py::arg("buffers") = py::list(),
         py::arg("title") = "", py::arg("log") = nullptr, py::arg("record_sync") = false,
-        py::arg("ignored") = py::list(),
+        py::arg("ignored") = py::list(), py::arg("auto_sync") = false, py::arg("stall_seconds") = 0.0,
         "Runs one kernel of two device libraries and returns the report.\n\n"
         "kind: 'mix', 'cube' or 'vector'. args: ints, arrays (inputs) and dicts {'data': array, 'name',\n"
         "'writable', 'initialised', 'output'} (an output is writable and uninitialised). Arrays are used in\n"
         "place. buffers: more global memory, which the arguments reach through pointers of their own. title: the\n"
         "kernel's name in reports. record_sync lists the synchronisation calls in report['sync_calls']; those in\n"
         "`ignored`, entries of such a list, have no effect. log: the CallSettings whose block gets the report; what\n"
-        "it says about synchronisation calls holds too. Raises SimulatorError.");
+        "it says about synchronisation calls holds too. auto_sync: order what the vendor's compiler orders by itself\n"
+        "on vector cores. stall_seconds: end a core that issues no instruction for so long (0 = 30 s, inf = never).\n"
+        "Raises SimulatorError.");
     sim_module.def(
         "soc_table",
         [] {

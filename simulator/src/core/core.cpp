@@ -93,7 +93,7 @@ std::string NameOfCore(const CoreIdentity& identity, KernelKind kind) {
     return kind == KernelKind::kMix ? name + " AIV" + std::to_string(identity.sub) : name + " AIV";
 }
 
-thread_local Core* current_core = nullptr;
+thread_local Core* current_core __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace
 
@@ -153,11 +153,17 @@ bool Core::Unwinding() const { return ending || std::uncaught_exceptions() != 0;
 void Core::CountInstruction(const Call& call) {
     ++instructions_[static_cast<int>(call.pipe)];
     ++instruction_total_;
-    if (instruction_total_ <= instruction_limit_ && !machine_.stopping() && (instruction_total_ & 0xFFFFU) != 0) {
+    last_call_ = call;
+    const bool has_stack = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) >= stack_limit_;
+    if (instruction_total_ <= instruction_limit_ && !machine_.stopping() && (instruction_total_ & 0xFFFFU) != 0 &&
+        has_stack) {
         return;
     }
     if (Unwinding()) {
         return;
+    }
+    if (!has_stack) {
+        StackOverflow(call);
     }
     if (instruction_total_ > instruction_limit_) {
         InstructionLimit(call);
@@ -166,6 +172,9 @@ void Core::CountInstruction(const Call& call) {
         End();
     }
     YieldFiber();  // a core that polls memory must let the others run
+    if (machine_.stopping()) {
+        End();
+    }
 }
 
 void Core::InstructionLimit(const Call& call) {
@@ -173,6 +182,12 @@ void Core::InstructionLimit(const Call& call) {
          name_ + " reached the limit of " + std::to_string(instruction_limit_) + " instructions at " + Describe(call) +
              ": an endless loop, or raise the limit of the launch",
          "limit");
+}
+
+void Core::StackOverflow(const Call& call) {
+    Fail("stack overflow",
+         name_ + " has used up its stack at " + Describe(call) + ": an endless recursion, or arrays that are too large",
+         "stack");
 }
 
 void Core::Fail(const std::string& kind, const std::string& text, const std::string& key) {

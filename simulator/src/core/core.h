@@ -74,6 +74,10 @@ public:
 
     // Counts one instruction; ends the core when the limit is reached or another core has failed.
     void CountInstruction(const Call& call);
+    // The call that was counted last; its name is null before the first.
+    const Call& last_call() const { return last_call_; }
+    // Calls fail from here downwards, while there is still room to unwind. Set for cores whose stack has an end nearby.
+    void SetStackLimit(std::uint64_t lowest) { stack_limit_ = lowest; }
     const std::array<std::uint64_t, kPipeCount>& instructions() const { return instructions_; }
     std::uint64_t instruction_total() const { return instruction_total_; }
 
@@ -103,6 +107,7 @@ public:
 
 private:
     [[noreturn]] void InstructionLimit(const Call& call);
+    [[noreturn]] void StackOverflow(const Call& call);
 
     Machine& machine_;
     CoreIdentity identity_;
@@ -113,6 +118,8 @@ private:
     std::array<std::uint64_t, kPipeCount> instructions_{};
     std::uint64_t instruction_total_ = 0;
     std::uint64_t instruction_limit_ = 0;
+    Call last_call_{nullptr, Pipe::kScalar, {"", 0}};
+    std::uint64_t stack_limit_ = 0;
     const GlobalRegion* last_region_ = nullptr;
     std::unique_ptr<CoreSync> sync_;
     std::unique_ptr<SyncTrace> sync_trace_;

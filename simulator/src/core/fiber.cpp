@@ -3,9 +3,9 @@
 
 #include <cxxabi.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -19,8 +19,10 @@ namespace {
 
 // Host code of an instruction runs on it too, so it is larger than the 32 KiB of the device. Only touched pages cost.
 constexpr std::size_t kStackBytes = (kSanitized ? 2048 : 512) * 1024;
+// Never touched, so it costs addresses only. Larger than a page because a frame with a large array can step over one.
+constexpr std::size_t kGuardBytes = 1024 * 1024;
 
-// Mappings with a guard page at the low end, kept between launches.
+// Mappings with a guard area at the low end, kept between launches.
 class StackPool {
 public:
     void* Take() {
@@ -32,14 +34,16 @@ public:
                 return stack;
             }
         }
-        const std::size_t guard = Guard();
-        void* mapping = mmap(nullptr, guard + kStackBytes, PROT_READ | PROT_WRITE,
+        void* mapping = mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapping == MAP_FAILED) {
             throw std::bad_alloc();
         }
-        mprotect(mapping, guard, PROT_NONE);
-        return static_cast<char*>(mapping) + guard;
+        if (mprotect(mapping, kGuardBytes, PROT_NONE) != 0) {
+            munmap(mapping, kGuardBytes + kStackBytes);
+            throw std::bad_alloc();
+        }
+        return static_cast<char*>(mapping) + kGuardBytes;
     }
 
     void Give(void* stack) {
@@ -48,8 +52,6 @@ public:
     }
 
 private:
-    static std::size_t Guard() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
-
     std::mutex mutex_;
     std::vector<void*> free_;
 };
@@ -59,7 +61,8 @@ StackPool& Stacks() {
     return *pool;
 }
 
-thread_local Fiber* running = nullptr;
+// Initial-exec, because a signal handler reads it: the general model may allocate on first use.
+thread_local Fiber* running __attribute__((tls_model("initial-exec"))) = nullptr;
 
 // What the C++ runtime knows about exceptions of this host thread. The layout is fixed by the Itanium C++ ABI, which
 // both x86-64 and aarch64 follow.
@@ -75,12 +78,27 @@ ExceptionGlobals& CurrentExceptions() { return *reinterpret_cast<ExceptionGlobal
 Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), stack_(Stacks().Take()) {}
 
 Fiber::~Fiber() {
+    AllowMemory(stack_, kStackBytes);  // frames that were never left
 #ifdef ASCEND_SIM_TSAN
     if (thread_fiber_ != nullptr) {
         __tsan_destroy_fiber(thread_fiber_);
     }
 #endif
     Stacks().Give(stack_);
+}
+
+std::uint64_t Fiber::StackLimit() const { return reinterpret_cast<std::uint64_t>(stack_) + kStackBytes / 4; }
+
+bool Fiber::IsGuard(std::uint64_t address) const {
+    const auto stack = reinterpret_cast<std::uint64_t>(stack_);
+    return address >= stack - kGuardBytes && address < stack;
+}
+
+bool Fiber::IsBelowStack(std::uint64_t stack_pointer) const {
+    // The red zone of x86-64 lets a leaf touch 128 bytes below its stack pointer.
+    constexpr std::uint64_t kRedZone = 128;
+    const auto stack = reinterpret_cast<std::uint64_t>(stack_);
+    return stack_pointer >= stack - kGuardBytes && stack_pointer < stack + kRedZone;
 }
 
 void Fiber::Main(unsigned low, unsigned high) {
@@ -141,6 +159,21 @@ void Fiber::SwitchOut(bool last) {
     __sanitizer_finish_switch_fiber(fake_stack_, &resumer_bottom_, &resumer_size_);
 #endif
 }
+
+void Fiber::Leave() {
+    finished_ = true;
+    abandoned_ = true;
+#ifdef ASCEND_SIM_ASAN
+    __sanitizer_start_switch_fiber(nullptr, resumer_bottom_, resumer_size_);
+#endif
+#ifdef ASCEND_SIM_TSAN
+    __tsan_switch_to_fiber(resumer_thread_fiber_, 0);
+#endif
+    setcontext(&resumer_);
+    std::abort();  // setcontext does not return
+}
+
+Fiber* RunningFiber() { return running; }
 
 void AbandonFiber() {
     if (running != nullptr) {

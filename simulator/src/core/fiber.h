@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 namespace ascend_attention::sim {
@@ -21,6 +22,16 @@ public:
     void Resume();
     bool started() const { return started_; }
     bool finished() const { return finished_; }
+
+    // Below this address, calls of the machine may no longer find the room they need.
+    std::uint64_t StackLimit() const;
+    // Whether an address lies in the guard area below the stack, or a stack pointer has left the stack downwards.
+    bool IsGuard(std::uint64_t address) const;
+    bool IsBelowStack(std::uint64_t stack_pointer) const;
+
+    // Ends the fiber from a signal handler that runs on another stack: whatever it was doing, Resume returns. Nothing
+    // is unwound.
+    [[noreturn]] void Leave();
 
 private:
     friend void YieldFiber();
@@ -44,6 +55,9 @@ private:
     void* thread_fiber_ = nullptr;
     void* resumer_thread_fiber_ = nullptr;
 };
+
+// The fiber that this host thread runs, or null. Safe in a signal handler.
+Fiber* RunningFiber();
 
 // Gives the host thread back to whoever resumed the running fiber. Outside a fiber it does nothing.
 void YieldFiber();

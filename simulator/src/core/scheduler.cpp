@@ -9,9 +9,11 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/checker.h"
+#include "core/fault.h"
 #include "core/fiber.h"
 #include "core/sync.h"
 
@@ -24,12 +26,37 @@ struct Task {
     std::unique_ptr<Fiber> fiber;
 };
 
-// A core that fails inside a function that may not throw ends up in std::terminate; its finding is in the log, so only
-// its fiber has to go, not the process.
+// A core whose exception cannot be unwound ends up in std::terminate: only its fiber has to go, not the process. Most
+// often a finding is in the log already, and the exception is the machine's own.
 std::terminate_handler outer_terminate = nullptr;
 
+std::string CurrentExceptionText() {
+    const std::exception_ptr thrown = std::current_exception();
+    if (thrown == nullptr) {
+        return "no exception was thrown";
+    }
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+        return std::string("the exception: ") + error.what();
+    } catch (...) {
+        return "an exception of unknown type";
+    }
+}
+
 [[noreturn]] void Terminate() {
-    if (HasCurrentCore() && CurrentCore().ending) {
+    if (HasCurrentCore() && RunningFiber() != nullptr) {
+        Core& core = CurrentCore();
+        if (!core.ending) {
+            core.Report(Severity::kError, "exception",
+                        "device code on " + core.name() +
+                            " called std::terminate: an exception left a function that may not throw, or nothing "
+                            "caught it (" +
+                            CurrentExceptionText() + AfterCall(core) + ")",
+                        "terminate");
+            core.ending = true;
+            core.machine().Stop();
+        }
         AbandonFiber();
     }
     if (outer_terminate != nullptr) {
@@ -45,8 +72,8 @@ void InstallTerminate() {
 
 class Scheduler {
 public:
-    Scheduler(Machine& machine, int threads, const std::function<void(Core&)>& program)
-        : machine_(machine), threads_(threads), program_(program) {}
+    Scheduler(Machine& machine, const RunOptions& options, const std::function<void(Core&)>& program)
+        : machine_(machine), options_(options), code_(*options.kernel), threads_(options.threads), program_(program) {}
 
     // Threads are asked for first and wait at a gate: where fewer can be had, those that were share the blocks. The
     // fibers, which take memory, are made before any core runs, so that a shortage can still be thrown to the caller.
@@ -88,16 +115,19 @@ private:
         tasks_.resize(static_cast<std::size_t>(threads_));
         for (const std::unique_ptr<Core>& core : machine_.cores()) {
             Core* pointer = core.get();
+            auto fiber = std::make_unique<Fiber>([this, pointer] { RunProgram(*pointer, program_); });
+            pointer->SetStackLimit(fiber->StackLimit());
             tasks_[pointer->identity().block % static_cast<std::uint32_t>(threads_)].push_back(
-                {pointer, std::make_unique<Fiber>([this, pointer] { RunProgram(*pointer, program_); })});
+                {pointer, std::move(fiber)});
         }
     }
 
     void Work(std::vector<Task>& tasks) {
+        ThreadGuard guard(code_, options_.stall_seconds);
         while (true) {
             const std::uint64_t progress = machine_.progress();
             bool all_finished = true;
-            const bool ran = Rotate(tasks, &all_finished);
+            const bool ran = Rotate(tasks, guard, &all_finished);
             if (all_finished) {
                 break;
             }
@@ -114,7 +144,7 @@ private:
     }
 
     // One turn for every core that can run. Returns whether any did.
-    bool Rotate(std::vector<Task>& tasks, bool* all_finished) {
+    bool Rotate(std::vector<Task>& tasks, ThreadGuard& guard, bool* all_finished) {
         bool ran = false;
         for (Task& task : tasks) {
             if (task.fiber->finished()) {
@@ -131,8 +161,13 @@ private:
                 continue;
             }
             SetCurrentCore(&core);
+            guard.Enter(core);
             task.fiber->Resume();
             SetCurrentCore(nullptr);
+            if (guard.Taken() != nullptr) {
+                ReportFault(core, code_, *guard.Taken(), options_.stall_seconds);
+                machine_.Stop();
+            }
             ran = true;
             *all_finished = *all_finished && task.fiber->finished();
             if (!stopping && machine_.stopping()) {
@@ -180,6 +215,8 @@ private:
     }
 
     Machine& machine_;
+    const RunOptions& options_;
+    const LaunchCode code_;
     int threads_;
     const std::function<void(Core&)>& program_;
     std::vector<std::vector<Task>> tasks_;  // by host thread: all cores of a block stay together
@@ -207,14 +244,15 @@ void RunProgram(Core& core, const std::function<void(Core&)>& program) {
     } catch (...) {
         text = "an exception of unknown type";
     }
-    core.machine().log().Add(
-        Finding{Severity::kError, "exception", "device code on " + core.name() + " threw: " + text}, text);
+    core.Report(Severity::kError, "exception", "device code on " + core.name() + " threw: " + text + AfterCall(core),
+                text);
     core.machine().Stop();
 }
 
-void RunCores(Machine& machine, int threads, const std::function<void(Core&)>& program) {
+void RunCores(Machine& machine, const RunOptions& options, const std::function<void(Core&)>& program) {
     InstallTerminate();
-    Scheduler(machine, threads, program).Run();
+    const FaultHandlers handlers;
+    Scheduler(machine, options, program).Run();
     if (!machine.stopping()) {
         machine.flags().ReportLeftovers();
     }

@@ -17,6 +17,7 @@ namespace ascend_attention::sim {
 namespace {
 
 constexpr std::size_t kMaxArguments = 16;
+constexpr double kDefaultStallSeconds = 30.0;
 
 template <std::size_t... I>
 void CallEntry(void* entry, const std::vector<std::uint64_t>& arguments, std::index_sequence<I...>) {
@@ -53,6 +54,10 @@ void Check(const LaunchSpec& spec) {
     if ((needs_cube && spec.kernel.cube_entry == nullptr) || (needs_vector && spec.kernel.vector_entry == nullptr)) {
         throw std::invalid_argument("kernel '" + spec.kernel.name + "' has no entry for a core type of its kind");
     }
+    if (!(spec.stall_seconds >= 0.0)) {
+        throw std::invalid_argument("kernel '" + spec.kernel.name + "': stall_seconds is " +
+                                    std::to_string(spec.stall_seconds) + ", allowed: 0 (default) and more");
+    }
     if (spec.arguments.size() > kMaxArguments) {
         throw std::invalid_argument("kernel '" + spec.kernel.name + "' has more than 16 arguments");
     }
@@ -69,7 +74,8 @@ RunReport Launch(const LaunchSpec& spec) {
         threads = 1;  // deterministic, and the checker needs no locks
     }
     threads = std::min<int>(threads, static_cast<int>(spec.blocks));
-    RunCores(machine, threads, [&spec](Core& core) {
+    const double stall_seconds = spec.stall_seconds == 0.0 ? kDefaultStallSeconds : spec.stall_seconds;
+    RunCores(machine, RunOptions{&spec.kernel, threads, stall_seconds}, [&spec](Core& core) {
         Dispatch<0>(core.type() == CoreType::kCube ? spec.kernel.cube_entry : spec.kernel.vector_entry, spec.arguments);
     });
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -64,6 +64,11 @@ struct LaunchSpec {
     bool record_sync = false;             // fill RunReport::sync_calls
     // Calls without effect: what would a kernel be that lacked them? Each still counts as an instruction.
     std::vector<SyncCall> ignored;
+    // A core that runs so long without issuing an instruction is ended with a finding. 0 = 30 seconds; infinite =
+    // never.
+    double stall_seconds = 0.0;
+    // Checked mode: order what the vendor's compiler orders by itself (core/auto_sync.h).
+    bool auto_sync = false;
 };
 
 enum class Severity : std::uint8_t { kError, kUndocumentedOrder, kWarning };
