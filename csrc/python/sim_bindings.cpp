@@ -296,6 +296,7 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
     std::shared_ptr<launch::ReportLog> reports;
     if (log != nullptr) {
         reports = log->run.log;
+        spec.instruction_limit = spec.instruction_limit == 0 ? log->run.instruction_limit : spec.instruction_limit;
         spec.record_sync = spec.record_sync || log->run.record_sync;
         spec.ignored.insert(spec.ignored.end(), log->run.ignored.begin(), log->run.ignored.end());
     }
@@ -336,9 +337,9 @@ void BindSim(py::module_& m) {
         "place. buffers: more global memory, which the arguments reach through pointers of their own. title: the\n"
         "kernel's name in reports. record_sync lists the synchronisation calls in report['sync_calls']; those in\n"
         "`ignored`, entries of such a list, have no effect. log: the CallSettings whose block gets the report; what\n"
-        "it says about synchronisation calls holds too. auto_sync: order what the vendor's compiler orders by itself\n"
-        "on vector cores. stall_seconds: end a core that issues no instruction for so long (0 = 30 s, inf = never).\n"
-        "Raises SimulatorError.");
+        "it says about synchronisation calls and the limit of instructions holds too. auto_sync: order what the\n"
+        "vendor's compiler orders by itself on vector cores. stall_seconds: end a core that issues no instruction for\n"
+        "so long (0 = 30 s, inf = never). Raises SimulatorError.");
     sim_module.def(
         "soc_table",
         [] {

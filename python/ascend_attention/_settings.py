@@ -133,19 +133,30 @@ class synchronisation(_Block[_core.CallSettings]):
     Gives the settings themselves, whose ``reports()`` are the machine's dicts, "sync_calls" included.
     """
 
-    def __init__(self, soc: str, mode: str, *, record: bool = False, ignored: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        soc: str,
+        mode: str,
+        *,
+        record: bool = False,
+        ignored: Sequence[dict[str, Any]] = (),
+        instruction_limit: int = 0,
+    ) -> None:
         super().__init__("synchronisation")
         self._soc, self._mode, self._record, self._ignored = soc, mode, record, list(ignored)
+        self._limit = instruction_limit
 
     def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
         settings = _core.settings_around(around, machine=False, contract=True).with_simulator(self._soc, self._mode)
-        return settings.with_sync(self._record, self._ignored)
+        return settings.with_sync(self._record, self._ignored).with_instruction_limit(self._limit)
 
     def _given(self, settings: _core.CallSettings) -> _core.CallSettings:
         return settings
 
     def _again(self) -> synchronisation:
-        return synchronisation(self._soc, self._mode, record=self._record, ignored=self._ignored)
+        return synchronisation(
+            self._soc, self._mode, record=self._record, ignored=self._ignored, instruction_limit=self._limit
+        )
 
 
 class contract(_Block[None]):

@@ -45,6 +45,11 @@ def test_synchronisation_is_taken_out_of_any_call(door: str) -> None:
         with ascend_attention.simulator(mode="checked"):
             DOORS[door](arguments)
     assert len(block.reports()) == 1 and "sync_calls" not in block.reports()[0]
+    with (
+        _settings.synchronisation("Ascend910B4", "fast", instruction_limit=50),
+        pytest.raises(RuntimeError, match="instruction limit"),
+    ):
+        DOORS[door](arguments)
     with ascend_attention.simulator(mode="checked") as run:
         again = DOORS[door](arguments)
     assert not run.report.findings

@@ -28,7 +28,11 @@ PAIRING = "pairing only"
 SURVIVED = "survived"
 VERDICTS = (RACE, WRONG_RESULT, OTHER, UNDOCUMENTED, PAIRING, SURVIVED)
 # Kinds of findings that need no idea of what the synchronisation protects: a set without a wait, or the reverse.
-_PAIRING_KINDS = frozenset({"flag", "deadlock", "not modelled"})
+_PAIRING_KINDS = frozenset({"flag", "deadlock", "not modelled", "instruction limit"})
+# Without a flag a kernel may poll for ever. How many times the instructions of the unchanged one a core may execute,
+# and how many more, so that a poll which another core ends does end.
+_PATIENCE = 10
+_POLLS = 1_000_000
 
 Outputs = Sequence[Any]
 
@@ -104,6 +108,7 @@ class _Baseline:
     case: Case
     outputs: Outputs
     calls: frozenset[SyncCall]
+    instructions: int  # of the busiest core
 
 
 @dataclass(frozen=True)
@@ -166,13 +171,15 @@ def _baseline(case: Case) -> _Baseline:
     if not case.right(outputs):
         raise BrokenCase(f"{case.name}: the result of the unchanged kernel is not right")
     calls = frozenset(SyncCall.of(entry) for report in block.reports() for entry in report.get("sync_calls", ()))
-    return _Baseline(case, outputs, calls)
+    busiest = max(sum(core["instructions"].values()) for report in block.reports() for core in report["cores"])
+    return _Baseline(case, outputs, calls, busiest)
 
 
-def _trial(case: Case, mutant: Mutant, mode: str) -> _Trial:
-    with synchronisation(case.soc, mode, ignored=[call.to_dict() for call in mutant.calls]) as block:
+def _trial(baseline: _Baseline, mutant: Mutant, mode: str) -> _Trial:
+    ignored, limit = [call.to_dict() for call in mutant.calls], _PATIENCE * baseline.instructions + _POLLS
+    with synchronisation(baseline.case.soc, mode, ignored=ignored, instruction_limit=limit) as block:
         try:
-            outputs = case.run()
+            outputs = baseline.case.run()
         except _core.SimulatorError:
             outputs = None
     findings = tuple(
@@ -193,10 +200,10 @@ def _outcome(mutant: Mutant, baselines: Sequence[_Baseline], every_case: bool) -
         if not calls & baseline.calls:
             continue
         tried.append(case.name)
-        trials = [_trial(case, mutant, "checked")]
+        trials = [_trial(baseline, mutant, "checked")]
         if mutant.kind != SINGLE:
             # In checked mode a race keeps the result back.
-            trials.append(_trial(case, mutant, "fast"))
+            trials.append(_trial(baseline, mutant, "fast"))
             outputs = trials[-1].outputs
             if outputs is not None and not _same_bits(outputs, baseline.outputs):
                 other_bits.append(case.name)

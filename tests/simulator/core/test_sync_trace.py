@@ -173,6 +173,9 @@ def test_settings_of_a_block_say_it_too() -> None:
     without = block.with_sync(False, find(calls, source="V", target="MTE3"))
     with pytest.raises(SimulatorError, match="race"):
         pipeline(log=without)
+    with pytest.raises(SimulatorError, match="instruction limit"):
+        pipeline(log=block.with_instruction_limit(20))
+    assert pipeline(log=block.with_instruction_limit(20), instruction_limit=1000)[0]["findings"] == []
     with pytest.raises(ValueError, match="unknown pipe"):
         block.with_sync(
             False,
