@@ -10,4 +10,5 @@
 #include "ascendc/system.h"
 #include "ascendc/system_macros.h"
 #include "ascendc/tensor.h"
+#include "ascendc/utilities.h"
 #include "ascendc/vector.h"

@@ -17,15 +17,15 @@ INCLUDE = Path(__file__).resolve().parents[2] / "simulator" / "include"
 @dataclass
 class Surface:
     functions: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
     members: dict[str, set[str]] = field(default_factory=dict)  # class -> its public member functions
 
 
 def _preprocessed(core_type: str) -> str:
     """Our own headers as the compiler sees them, without comments and the contents of literals."""
-    command = [os.environ.get("CXX", "c++"), "-std=c++17", "-E", f"-D{core_type}", f"-I{INCLUDE}"]
-    text = subprocess.run(
-        [*command, str(INCLUDE / "kernel_operator.h")], check=True, capture_output=True, text=True
-    ).stdout
+    command = [os.environ.get("CXX", "c++"), "-std=c++17", "-E", f"-D{core_type}", f"-I{INCLUDE}", "-x", "c++", "-"]
+    headers = "".join(f'#include "{path.name}"\n' for path in sorted(INCLUDE.glob("*.h")))
+    text = subprocess.run(command, input=headers, check=True, capture_output=True, text=True).stdout
     lines = []
     ours = False
     for line in text.splitlines():
@@ -112,6 +112,7 @@ def _scan(text: str, start: int, end: int, inside: bool, surface: Surface) -> No
         kind = re.match(r"(class|struct)\s+(?:alignas\([^)]*\)\s*)?(\w+)", head)
         if kind and body != close:
             if inside:
+                surface.types.add(kind.group(2))
                 _scan_class(text, body, close, kind.group(2), kind.group(1) == "struct", surface)
             continue
         if inside and (name := _function_name(raw)) and not re.match(r"(?:enum|union)\b", head):
