@@ -90,6 +90,25 @@ def test_change_of_anything_that_matters_rebuilds(counter: Counter, source: Path
     assert value(sim.compile(source)) == 11 and counter.runs() == 0
 
 
+def test_old_entries_are_forgotten(counter: Counter, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ascend_attention.sim._cache._MOST_ENTRIES", 2)
+    first = sim.compile(source)
+    for edit in range(3):
+        source.write_text(SOURCE.replace("VALUE;", f"VALUE + {edit};"))
+        sim.compile(source)
+    assert len(list(sim.cache_directory().glob("kernels/*/*/manifest.json"))) == 2
+    assert value(first) == 1  # its library is gone from the disk, not from the process
+
+
+def test_library_that_cannot_be_loaded(counter: Counter, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("failed to map segment from shared object")
+
+    monkeypatch.setattr("ctypes.CDLL", refuse)
+    with pytest.raises(sim.CacheError, match=r"cannot be loaded: failed to map segment .*; set ASCEND_ATTENTION_CACHE"):
+        sim.compile(source)
+
+
 def test_both_core_types_at_once_when_the_kind_is_unknown(counter: Counter, kernels: Path) -> None:
     sim.compile(kernels / "scale.asc", "twice")
     assert counter.runs() == 2

@@ -86,6 +86,29 @@ def test_kind_is_told_by_the_instructions_used(kernels: Path) -> None:
         sim.compile(EXAMPLE, kind="aiv")
 
 
+def test_mix_kernel_runs_on_both_core_types() -> None:
+    kernel = sim.compile("""
+        #include "kernel_operator.h"
+        using namespace AscendC;
+        extern "C" __global__ __aicore__ void mixed(__gm__ int32_t* cubes, __gm__ int32_t* vectors) {
+            KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+            if ASCEND_IS_AIC {
+                cubes[GetBlockIdx()] = 10 + GetBlockIdx();
+                CrossCoreSetFlag<2, PIPE_FIX>(0);
+            }
+            if ASCEND_IS_AIV {
+                CrossCoreWaitFlag(0);
+                vectors[GetBlockIdx()] = 100 + cubes[GetBlockIdx() / 2];
+            }
+        }
+    """)
+    assert kernel.kind == "mix" and set(kernel.libraries) == {"cube", "vector"}
+    cubes, vectors = (sim.Out.empty(count, np.int32) for count in (3, 6))
+    result = kernel(cubes, vectors, blocks=3, mode="fast", threads=2)
+    assert result.outputs[0].tolist() == [10, 11, 12] and result.outputs[1].tolist() == [110, 110, 111, 111, 112, 112]
+    assert len(result.report.cores) == 9
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

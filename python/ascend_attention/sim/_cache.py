@@ -26,6 +26,7 @@ from typing import Any
 
 _MANIFEST = "manifest.json"
 _FORMAT = 1
+_MOST_ENTRIES = 32  # of one request
 
 
 class CacheError(RuntimeError):
@@ -194,6 +195,7 @@ def _file(directory: Path, work: Path, text: str, libraries: dict[str, Path], in
     for _ in range(100):
         try:
             os.rename(ready, final)
+            _forget_old_entries(directory)
             return Built({core_type: final / f"{core_type}.so" for core_type in libraries}, text)
         except OSError:
             if not final.exists():
@@ -204,6 +206,16 @@ def _file(directory: Path, work: Path, text: str, libraries: dict[str, Path], in
             shutil.rmtree(ready, ignore_errors=True)
             return entry[0]
     raise CacheError(f"{final} cannot be replaced")
+
+
+def _forget_old_entries(directory: Path) -> None:
+    """A kernel that is being worked on leaves an entry behind with every edit. Loaded libraries stay loaded."""
+    aged = []
+    for manifest in directory.glob(f"*/{_MANIFEST}"):
+        with contextlib.suppress(OSError):  # another process was faster
+            aged.append((manifest.stat().st_mtime_ns, manifest.parent))
+    for _, entry in sorted(aged, reverse=True)[_MOST_ENTRIES:]:
+        _discard(entry)
 
 
 def _discard(entry: Path) -> None:

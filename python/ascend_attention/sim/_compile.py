@@ -77,10 +77,9 @@ def compile(
     core_types = ("vector", "cube") if kind is None else _CORE_TYPES[kind]
 
     includes = [_directory(directory) for directory in include_dirs]
-    options = partial(
-        arguments, include_dirs=includes, defines=_macros(defines), flags=[str(flag) for flag in flags], debug=debug
-    )
     compiler = find_compiler()
+    own_flags = [*compiler.own_flags, *map(str, flags)]
+    options = partial(arguments, include_dirs=includes, defines=_macros(defines), flags=own_flags, debug=debug)
     request = {
         "package": [__version__, str(PACKAGE)],
         "compiler": [list(compiler.command), compiler.identity],
@@ -94,9 +93,14 @@ def compile(
         known = [kernel.name for kernel in kernels]
         places = Places(HEADERS, directory / "entry.cpp", path if given_as_text else None)
         built = _cache.build(directory, partial(_compile_into, places, commands, entry, known))
+    kind = kind or _kind_by_use(entry, built)
+    libraries = {core_type: built.libraries[core_type] for core_type in _CORE_TYPES[kind]}
     names = about.parameters if about is not None else ()
-    parameters = read_signature(built.libraries[core_types[0]], names)
-    return Kernel(entry, kind or _kind_by_use(entry, built), parameters, path, built.libraries, built.text)
+    try:
+        signatures = [read_signature(library, names) for library in libraries.values()]  # loads them all
+    except OSError as error:  # a file system mounted with noexec, for example
+        raise _cache.CacheError(f"a compiled kernel cannot be loaded: {error}; set ASCEND_ATTENTION_CACHE") from error
+    return Kernel(entry, kind, signatures[0], path, libraries, built.text)
 
 
 def _read_source(root: Path, source: str | os.PathLike[str]) -> tuple[Path, str]:

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ascend_attention import _core, _settings
-from ascend_attention._arguments import as_int
+from ascend_attention._arguments import as_bool, as_float, as_int
 from ascend_attention._report import Finding, Report, from_dicts
 from ascend_attention.sim._arguments import prepare
 from ascend_attention.sim._signature import ENTRY, Parameter
 
 _MODES = ("fast", "checked")
-# A debugger stops the process for as long as its user thinks; that is no stall.
-_PATIENCE_UNDER_DEBUGGER = 1e7
 
 
 @dataclass(frozen=True)
@@ -120,10 +118,10 @@ class Kernel:
                 raise ValueError(f"{self.entry}: {name}: given {value}; allowed: {low}..{high}")
         if mode is not None and mode not in _MODES:
             raise ValueError(f"{self.entry}: mode: given {mode!r}; allowed: {', '.join(_MODES)}")
-        options = {
-            "auto_sync": bool(auto_sync),
-            "stall_seconds": float(stall_seconds) or (_PATIENCE_UNDER_DEBUGGER if _is_traced() else 0.0),
-        }
+        if not as_float(self.entry, "stall_seconds", stall_seconds) >= 0:
+            raise ValueError(f"{self.entry}: stall_seconds: given {stall_seconds}; allowed: 0 and more")
+        if stall_seconds == 0 and _is_traced():
+            stall_seconds = float("inf")  # a debugger stops the process for as long as its user thinks
         error = None
         try:
             report = from_dicts(
@@ -142,7 +140,8 @@ class Kernel:
                         buffers=prepared.buffers,
                         title=self.entry,
                         log=settings,
-                        **_known(options),
+                        auto_sync=as_bool(self.entry, "auto_sync", auto_sync),
+                        stall_seconds=stall_seconds,
                     )
                 ]
             )
@@ -152,11 +151,6 @@ class Kernel:
             error, report = raised.with_traceback(None), raised.report
         prepared.copy_back()
         return Result(tuple(prepared.outputs), report, error)
-
-
-def _known(options: Mapping[str, Any]) -> dict[str, Any]:
-    documented = _core.sim.launch.__doc__ or ""
-    return {name: value for name, value in options.items() if f"{name}: " in documented}
 
 
 def _is_traced() -> bool:
