@@ -43,6 +43,17 @@ def test_later_style_with_templates(kernels: Path) -> None:
     assert np.array_equal(out, x / 2)
 
 
+def test_kernel_named_as_a_function_of_the_c_library() -> None:
+    kernel = sim.compile("""
+        #include "kernel_operator.h"
+        extern "C" __global__ __aicore__ void hcreate(__gm__ int32_t* y) {
+            KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+            *y = 5;
+        }
+    """)
+    assert kernel(sim.Out.empty(1, np.int32)).outputs[0][0] == 5
+
+
 def test_source_text_defines_and_include_dirs(kernels: Path) -> None:
     text = """
         #include "scale.h"
@@ -223,6 +234,8 @@ def test_refused_arguments(tmp_path: Path) -> None:
         sim.compile(tmp_path / "absent.cpp")
     with pytest.raises(FileNotFoundError, match="include_dirs"):
         sim.compile(EXAMPLE, include_dirs=[tmp_path / "absent"])
+    with pytest.raises(ValueError, match="source: given ''"):
+        sim.compile("")
     with pytest.raises(TypeError, match="source: given int"):
         sim.compile(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="defines: given a str"):

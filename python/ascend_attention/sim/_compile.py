@@ -108,6 +108,8 @@ def _read_source(root: Path, source: str | os.PathLike[str]) -> tuple[Path, str]
         return _cache.store_text(root, source), source
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"compile: source: given {type(source).__name__}; allowed: a path, or a str with the source")
+    if not str(source).strip():
+        raise ValueError(f"compile: source: given {source!r}; allowed: a path, or the source with a line break")
     path = Path(source).expanduser().absolute()
     text = path.read_bytes().decode("utf-8", "replace")
     if '"' in str(path) or "\n" in str(path) or "\\" in str(path):

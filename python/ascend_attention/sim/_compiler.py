@@ -30,6 +30,7 @@ _HINTS = """
 _FLAGS = (
     *("-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
     *("-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-Wl,-z,defs"),
+    "-Wl,-Bsymbolic",  # a kernel may be called "index", as a function of the C library is
 )
 _OPTIMISED = ("-Og", "-g")
 _DEBUG = ("-O0", "-g3")
