@@ -29,7 +29,10 @@ bool GlobalChecker::FirstOfPair(std::uint32_t earlier, std::uint32_t later, int 
 }
 
 CoreChecker::CoreChecker(Core& core, GlobalChecker& shared)
-    : core_(core), shared_(shared), base_(static_cast<std::size_t>(core.index()) * kPipeCount) {
+    : core_(core),
+      shared_(shared),
+      base_(static_cast<std::size_t>(core.index()) * kPipeCount),
+      auto_sync_(core.machine().auto_sync() && core.type() == CoreType::kVector) {
     for (Clock& clock : clocks_) {
         clock = Clock(shared.components());
     }
@@ -38,7 +41,11 @@ CoreChecker::CoreChecker(Core& core, GlobalChecker& shared)
 
 Tick CoreChecker::Begin(const Call& call, std::uint32_t* site) {
     *site = shared_.SiteId(call);
-    return ++issued_[static_cast<int>(call.pipe)];
+    const Tick tick = ++issued_[static_cast<int>(call.pipe)];
+    if (auto_sync_ && knowledge_changed_[static_cast<std::size_t>(call.pipe)]) {
+        RememberKnowledge(call.pipe, tick);
+    }
+    return tick;
 }
 
 LocalGranule* CoreChecker::Granules(Space space) {
@@ -61,9 +68,11 @@ void CoreChecker::JoinAll(const Clock& clock) {
     for (Clock& mine : clocks_) {
         mine.Join(clock);
     }
+    knowledge_changed_.fill(true);
 }
 
 void CoreChecker::Barrier(Pipe pipe) {
+    knowledge_changed_[static_cast<std::size_t>(pipe)] = true;
     clocks_[static_cast<int>(pipe)].Raise(Component(pipe), issued_[static_cast<int>(pipe)]);
 }
 
@@ -73,12 +82,14 @@ void CoreChecker::BarrierAll() {
         all.Join(Published(static_cast<Pipe>(pipe)));
     }
     clocks_.fill(all);
+    knowledge_changed_.fill(true);
 }
 
 void CoreChecker::CompleteScalar() {
     for (Clock& clock : clocks_) {
         clock.Raise(Component(Pipe::kScalar), issued_[static_cast<int>(Pipe::kScalar)]);
     }
+    knowledge_changed_.fill(true);
 }
 
 namespace {
@@ -105,7 +116,8 @@ void CoreChecker::ReleaseUnits(Pipe pipe, std::uint64_t begin, std::uint64_t end
 // ---- Findings ----
 
 void CoreChecker::Conflict(const Instruction& now, Hazard hazard, const char* name, const std::string& place,
-                           std::uint64_t offset, std::uint32_t earlier_site, std::size_t earlier_component) {
+                           std::uint64_t offset, std::uint32_t earlier_site, std::size_t earlier_component,
+                           Tick earlier_tick) {
     const Pipe earlier_pipe = static_cast<Pipe>(earlier_component % kPipeCount);
     const bool same_core = earlier_component / kPipeCount == static_cast<std::size_t>(core_.index());
     const bool same_pipe = same_core && earlier_pipe == now.call.pipe;
@@ -115,6 +127,9 @@ void CoreChecker::Conflict(const Instruction& now, Hazard hazard, const char* na
         if (rule.order == PipeOrder::kOrdered || (hazard == Hazard::kReadAfterWrite && now.ordered_accumulation)) {
             return;
         }
+    }
+    if (auto_sync_ && same_core && CompilerOrders(now, earlier_pipe, earlier_tick, shared_.site(earlier_site))) {
+        return;
     }
     const int what = static_cast<int>(hazard) * 3 + (same_pipe ? 2 : same_core ? 1 : 0);
     if (!shared_.FirstOfPair(earlier_site, now.site, what)) {
@@ -144,7 +159,7 @@ void CoreChecker::Conflict(const Instruction& now, Hazard hazard, const char* na
 void CoreChecker::LocalConflict(const Instruction& now, Hazard hazard, const char* name, Space space,
                                 std::uint64_t base, std::uint32_t mask, const LocalAccess& earlier) {
     const std::uint64_t offset = base + static_cast<std::uint64_t>(__builtin_ctz(mask & earlier.mask));
-    Conflict(now, hazard, name, NameOf(space), offset, earlier.site >> 3, Component(earlier.pipe()));
+    Conflict(now, hazard, name, NameOf(space), offset, earlier.site >> 3, Component(earlier.pipe()), earlier.tick);
 }
 
 void CoreChecker::Uninitialised(const Instruction& now, const char* name, const std::string& place,

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -114,7 +115,10 @@ public:
 
     // Clocks. `Published` is what a flag of that pipe tells: its knowledge and all its instructions so far.
     Clock Published(Pipe pipe) const;
-    void Join(Pipe pipe, const Clock& clock) { clocks_[static_cast<int>(pipe)].Join(clock); }
+    void Join(Pipe pipe, const Clock& clock) {
+        clocks_[static_cast<int>(pipe)].Join(clock);
+        knowledge_changed_[static_cast<std::size_t>(pipe)] = true;
+    }
     void JoinAll(const Clock& clock);
     void Barrier(Pipe pipe);
     void BarrierAll();
@@ -143,6 +147,12 @@ private:
         std::uint64_t position;
     };
 
+    // What a pipe knew from one of its instructions on; kept where the compiler may order (auto_sync.cpp).
+    struct Knowledge {
+        Tick tick;
+        Clock clock;
+    };
+
     // The pipe that last handed a unit of L0C over, and what it knew.
     struct UnitRelease {
         Pipe pipe;
@@ -152,7 +162,11 @@ private:
     std::size_t Component(Pipe pipe) const { return base_ + static_cast<std::size_t>(pipe); }
     LocalGranule* Granules(Space space);
     void Conflict(const Instruction& now, Hazard hazard, const char* name, const std::string& place,
-                  std::uint64_t offset, std::uint32_t earlier_site, std::size_t earlier_component);
+                  std::uint64_t offset, std::uint32_t earlier_site, std::size_t earlier_component, Tick earlier_tick);
+    // Whether the compiler puts an order between the two; then it is in force from now on.
+    bool CompilerOrders(const Instruction& now, Pipe earlier_pipe, Tick earlier_tick, const CallSite& earlier);
+    void RememberKnowledge(Pipe pipe, Tick tick);
+    Clock KnowledgeAt(Pipe pipe, Tick tick) const;
     // Names the first byte of `mask`, counted from `base`, that both touch.
     void LocalConflict(const Instruction& now, Hazard hazard, const char* name, Space space, std::uint64_t base,
                        std::uint32_t mask, const LocalAccess& earlier);
@@ -181,6 +195,9 @@ private:
     std::unordered_map<std::uint64_t, CacheLine> cache_;  // by host address of the line
     EntryPool<ListedAccess> listed_;
     std::map<std::uint64_t, UnitRelease> units_;
+    bool auto_sync_;
+    std::array<bool, kPipeCount> knowledge_changed_{};
+    std::array<std::deque<Knowledge>, kPipeCount> knowledge_;
 };
 
 // Contiguous pieces of a region, as few as possible.

@@ -53,7 +53,7 @@ void CoreChecker::ReadGranule(const Instruction& now, const char* name, BufferSh
             !(earlier.component == own && earlier.tick == now.tick)) {
             Conflict(now, Hazard::kReadAfterWrite, name, Quoted(*shadow.region),
                      granule * kGranule + static_cast<std::uint64_t>(__builtin_ctz(earlier.mask & mask)), earlier.site,
-                     earlier.component);
+                     earlier.component, earlier.tick);
         }
     }
     if (reusable == 0) {
@@ -82,7 +82,7 @@ void CoreChecker::WriteGranule(const Instruction& now, const char* name, BufferS
                 Conflict(now, earlier.write ? Hazard::kWriteAfterWrite : Hazard::kWriteAfterRead, name,
                          Quoted(*shadow.region),
                          granule * kGranule + static_cast<std::uint64_t>(__builtin_ctz(earlier.mask & mask)),
-                         earlier.site, earlier.component);
+                         earlier.site, earlier.component, earlier.tick);
             }
             // An atomic store replaces nothing but the same pipe's own: atomic stores of other cores need an order
             // after what came before it, and a later reader needs one after each of them.

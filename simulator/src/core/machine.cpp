@@ -21,6 +21,7 @@ Machine::Machine(const LaunchSpec& spec)
       kind_(spec.kernel.kind),
       blocks_(spec.blocks),
       instruction_limit_(spec.instruction_limit == 0 ? kDefaultInstructionLimit : spec.instruction_limit),
+      auto_sync_(spec.auto_sync),
       kernel_name_(spec.kernel.name),
       soc_(spec.soc),
       record_sync_(spec.record_sync),

@@ -34,6 +34,7 @@ public:
     std::uint64_t instruction_limit() const { return instruction_limit_; }
     bool traces_sync() const { return record_sync_ || !ignored_.empty(); }
     const std::vector<SyncCall>& ignored() const { return ignored_; }
+    bool auto_sync() const { return auto_sync_; }
     GlobalMemory& global() { return global_; }
     FindingLog& log() { return log_; }
     std::vector<std::unique_ptr<Core>>& cores() { return cores_; }
@@ -59,6 +60,7 @@ private:
     KernelKind kind_;
     std::uint32_t blocks_;
     std::uint64_t instruction_limit_;
+    bool auto_sync_;
     std::string kernel_name_;
     std::string soc_;
     bool record_sync_;

@@ -67,7 +67,7 @@ struct LaunchSpec {
     // A core that runs so long without issuing an instruction is ended with a finding. 0 = 30 seconds; infinite =
     // never.
     double stall_seconds = 0.0;
-    // Checked mode: order what the vendor's compiler orders by itself (core/auto_sync.h).
+    // Checked mode: order what the vendor's compiler orders by itself (core/auto_sync.cpp).
     bool auto_sync = false;
 };
 
