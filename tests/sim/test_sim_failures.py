@@ -88,3 +88,30 @@ def test_input_that_the_kernel_writes(fault: sim.Kernel) -> None:
     with pytest.raises(sim.SimulatorError, match=r"read-only: .* buffer 'y', which is an input"):
         fault(x, y, 0)
     assert not y.any()
+
+
+UNORDERED = """
+#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void unordered(GM_ADDR y) {
+    TPipe pipe;
+    TQue<TPosition::VECOUT, 1> output;
+    pipe.InitBuffer(output, 1, 256);
+    LocalTensor<float> tile = output.AllocTensor<float>();
+    Duplicate(tile, 1.0F, 64);
+    Adds(tile, tile, 2.0F, 64);
+    output.EnQue(tile);
+    tile = output.DeQue<float>();
+    GlobalTensor<float> to;
+    to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y), 64);
+    DataCopy(to, tile, 64);
+    output.FreeTensor(tile);
+}
+"""
+
+
+def test_synchronisation_of_the_vendors_compiler_is_on_unless_refused() -> None:
+    kernel = sim.compile(UNORDERED)
+    assert (kernel(sim.Out.empty(64, np.float32), mode="checked").outputs[0] == 3).all()
+    with pytest.raises(sim.SimulatorError, match=r"race: Adds \(kernel\.cpp:10\) .*Duplicate \(kernel\.cpp:9\)"):
+        kernel(sim.Out.empty(64, np.float32), mode="checked", auto_sync=False)
