@@ -314,21 +314,31 @@ void CoreChecker::CleanAll(const Instruction& now) {
     cache_.clear();
 }
 
+// Unless told otherwise the vendor's compiler cleans the whole cache at the end of every kernel ("an additional
+// tolerance", in its own words), so with its help what is dirty still arrives.
 void CoreChecker::ReportDirtyLines() {
-    std::map<std::uint64_t, const CacheLine*> ordered;
-    for (const auto& entry : cache_) {
+    const bool cleaned = core_.machine().auto_sync();
+    std::map<std::uint64_t, CacheLine*> ordered;
+    for (auto& entry : cache_) {
         if (entry.second.dirty != 0) {
             ordered.emplace(entry.first, &entry.second);
         }
     }
     for (const auto& entry : ordered) {
-        const CallSite& store = shared_.site(entry.second->site);
+        const CallSite store = shared_.site(entry.second->site);
         const GlobalRegion& buffer = *entry.second->buffer;
-        core_.Report(Severity::kError, "data cache",
+        core_.Report(cleaned ? Severity::kWarning : Severity::kError, "data cache",
                      Describe(store.name, store.site) + " on " + core_.name() + " stored into " + Quoted(buffer) +
                          " byte " + std::to_string(entry.first - buffer.begin) +
-                         " and the line is still dirty when the kernel ends: DataCacheCleanAndInvalid is missing",
+                         " and the line is still dirty when the kernel ends: DataCacheCleanAndInvalid is missing" +
+                         (cleaned ? ", only the compiler's own at the end of a kernel saves it" : ""),
                      std::to_string(entry.second->site) + "|end");
+        if (cleaned) {
+            const Call call{store.name, Pipe::kScalar, store.site};
+            std::uint32_t id = 0;
+            const Tick tick = Begin(call, &id);
+            WriteBack(Instruction{call, tick, id, false}, entry.first, *entry.second);
+        }
     }
 }
 

@@ -176,6 +176,14 @@ def test_incoherent_cache_is_found(which: int, words: list[str]) -> None:
         assert word in found["text"]
 
 
+def test_the_compiler_cleans_the_cache_at_the_end() -> None:
+    args = cache(1)
+    (found,) = launch("data_cache", "vector", args, blocks=2, mode="checked", auto_sync=True)["findings"]
+    assert (found["severity"], found["kind"]) == ("warning", "data cache")
+    assert "still dirty when the kernel ends" in found["text"]
+    assert args[0]["data"][0] == 7
+
+
 def test_unordered_scalar_access_is_a_race() -> None:
     found = errors("data_cache", "vector", cache(5), blocks=2)
     assert any(entry["kind"] == "race" and "'words' byte 0" in entry["text"] for entry in found)
