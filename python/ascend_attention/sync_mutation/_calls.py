@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-NAMES = ("SetFlag", "WaitFlag", "PipeBarrier", "CrossCoreSetFlag", "CrossCoreWaitFlag", "SyncAll")
+BARRIERS = ("PipeBarrier", "DataSyncBarrier", "DataCacheCleanAndInvalid")
+NAMES = ("SetFlag", "WaitFlag", "CrossCoreSetFlag", "CrossCoreWaitFlag", "SyncAll", *BARRIERS)
 _CALL = re.compile(rf"\b({'|'.join(NAMES)})\s*(?:<[^;(){{}}]*>)?\s*\(")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # What names an event: CubeEvent::kQuery + i, kFull, EVENT_ID2. What varies from call to call (slot, i) names none.

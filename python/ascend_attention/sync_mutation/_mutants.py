@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
-from ascend_attention.sync_mutation._calls import Site, Sources, SyncCall
+from ascend_attention.sync_mutation._calls import BARRIERS, Site, Sources, SyncCall
 
 PAIR, BARRIER, SINGLE = "pair", "barrier", "single"
 KINDS = (PAIR, BARRIER, SINGLE)
@@ -41,9 +41,10 @@ def mutants_of(calls: Iterable[SyncCall], sources: Sources) -> list[Mutant]:
     meetings = [call for call in own if call.name == "SyncAll"]
     found = [Mutant(PAIR, _pair_name(group, sources), tuple(group)) for group in _pairs(paired, sources)]
     found += [Mutant(PAIR, "SyncAll", tuple(group)) for group in _meetings(meetings)]
-    barriers = [call for call in own if call.name == "PipeBarrier"]
-    for group in _groups(barriers, lambda call: (call.file, call.line, call.source)):
-        found.append(Mutant(BARRIER, f"PipeBarrier<PIPE_{group[0].source}>", tuple(group)))
+    barriers = [call for call in own if call.name in BARRIERS]
+    for group in _groups(barriers, lambda call: (call.file, call.line, call.name, call.source)):
+        pipe = f"<PIPE_{group[0].source}>" if group[0].name == "PipeBarrier" else ""
+        found.append(Mutant(BARRIER, group[0].name + pipe, tuple(group)))
     for group in _groups(paired, lambda call: (call.file, call.line, call.name, call.core, call.source, call.target)):
         found.append(Mutant(SINGLE, f"{group[0].name} of {_pair_name(group, sources)}", tuple(group)))
     return found

@@ -8,6 +8,7 @@
 #include "core/checker.h"
 #include "core/fiber.h"
 #include "core/machine.h"
+#include "core/sync_trace.h"
 #include "machine/core_calls.h"
 
 namespace ascend_attention::sim {
@@ -81,6 +82,9 @@ void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes,
 void CleanDataCache(std::uint64_t address, bool entire, Site site) {
     Core& core = CurrentCore();
     const Call call{"DataCacheCleanAndInvalid", Pipe::kScalar, site};
+    if (IgnoresSync(core, SyncPoint{call.name, Pipe::kScalar, Pipe::kScalar, entire ? 1 : 0, -1, false, site})) {
+        return;
+    }
     core.CountInstruction(call);
     if (core.Unwinding()) {
         return;
@@ -104,7 +108,11 @@ void CleanDataCache(std::uint64_t address, bool entire, Site site) {
 
 void ScalarBarrier(Site site) {
     Core& core = CurrentCore();
-    core.CountInstruction(Call{"DataSyncBarrier", Pipe::kScalar, site});
+    const Call call{"DataSyncBarrier", Pipe::kScalar, site};
+    if (IgnoresSync(core, SyncPoint{call.name, Pipe::kScalar, Pipe::kScalar, -1, -1, false, site})) {
+        return;
+    }
+    core.CountInstruction(call);
     if (core.checker() != nullptr) {
         core.checker()->CompleteScalar();
     }

@@ -40,13 +40,15 @@ struct Kernel {
 // What one line of device code does with one event, barrier or cross-core flag: two calls are the same when everything
 // but `count` is equal. A helper's line is one line, whoever called the helper.
 struct SyncCall {
-    std::string name;  // "SetFlag", "WaitFlag", "PipeBarrier", "CrossCoreSetFlag", "CrossCoreWaitFlag", "SyncAll"
+    // "SetFlag", "WaitFlag", "PipeBarrier", "CrossCoreSetFlag", "CrossCoreWaitFlag", "SyncAll", "DataSyncBarrier",
+    // "DataCacheCleanAndInvalid"
+    std::string name;
     CoreType core = CoreType::kVector;
     Pipe source = Pipe::kAll;  // of an event, the pipe that sets; of a barrier or a cross-core set, its one pipe
     Pipe target = Pipe::kAll;  // of an event, the pipe that waits; else as `source`
-    int mode = -1;             // of CrossCoreSetFlag; of SyncAll 1 when only vector cores meet, else 0
-    int id = -1;               // event or flag
-    bool framework = false;    // TPipe or a queue issues it; the line is that of the kernel's call
+    int mode = -1;  // of CrossCoreSetFlag; of SyncAll 1 when only vector cores meet; of the cache 1 when it is all
+    int id = -1;    // event or flag
+    bool framework = false;  // TPipe or a queue issues it; the line is that of the kernel's call
     std::string file;
     int line = 0;
     std::uint64_t count = 0;  // executions on all cores

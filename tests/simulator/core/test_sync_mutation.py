@@ -174,6 +174,18 @@ def test_a_meeting_of_all_cores_goes_as_a_whole(how: int, kind: str, cores: int)
     )
 
 
+def test_the_data_cache_is_a_barrier_of_its_own() -> None:
+    def pass_on() -> list[np.ndarray]:
+        words, y = np.zeros(64, np.int32), np.zeros(8, np.int32)
+        run("data_cache", "vector", [scratch(words, "words", initialised=True), output(y), 0], blocks=2)
+        return [y]
+
+    result = study([Case("pass", pass_on, lambda outputs: outputs[0][0] == 7)], roots=[ROOT], kinds=["barrier"])
+    (cache,) = [outcome for outcome in result.outcomes if outcome.mutant.name == "DataCacheCleanAndInvalid"]
+    assert cache.verdict == OTHER and "cache" in cache.finding
+    assert cache.other_bits == ()  # fast mode has no cache that could be stale
+
+
 def test_queues_have_no_synchronisation_of_the_kernels_own() -> None:
     x = np.ones(256, np.float16)
 
