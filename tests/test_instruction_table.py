@@ -25,7 +25,8 @@ ROWS = [
 HELPERS = {
     *("BytesOf", "DTypeOf", "GetShapeSize", "SpaceOf", "ToOperand"),
     *("CopyBlocks", "CopyCall", "CopyElementBytes", "CopyElements", "ElementPattern", "FillConst", "FillGlobal"),
-    *("FixCall", "Load2d", "MultiplyCall", "PadCall", "PadIn", "QuantOf", "SourceOf", "TransposeCall"),
+    *("CopyFromL0C", "CopySlices", "FixWithScales", "FormatOf"),
+    *("FixCall", "Load2d", "MultiplyCall", "PadCall", "PadIn", "QuantOf", "SourceOf"),
     *("EventOf", "IsDroppedOnCube", "PipeOf", "PipesOf", "SetFlagOf", "WaitFlagOf"),
     *("GetBufferLogicPos", "GetPhyType", "GetPosition", "GetQueEvt"),
 }

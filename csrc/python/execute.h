@@ -23,5 +23,6 @@ void RegisterExecutor(const std::string& name, Executor executor);
 
 void RegisterVectorExecutors();  // csrc/python/sim_execute_vector.cpp
 void RegisterMoveExecutors();    // csrc/python/sim_execute_move.cpp
+void RegisterCubeExecutors();    // csrc/python/sim_execute_cube.cpp
 
 }  // namespace ascend_attention::python

@@ -79,4 +79,15 @@ inline std::uint32_t ElementBits(sim::DType dtype) {
 // As copies count: two 4-bit elements to a byte.
 inline std::uint32_t ElementBytes(sim::DType dtype) { return dtype == sim::DType::kInt4 ? 1 : ElementBits(dtype) / 8; }
 
+// The head of a call with one destination and one source.
+template <typename CallType>
+CallType Copy(const Operands& operands, const sim::Site& site) {
+    RequireOperands(operands, 2);
+    CallType call;
+    call.site = site;
+    call.target = operands[0];
+    call.source = operands[1];
+    return call;
+}
+
 }  // namespace ascend_attention::python

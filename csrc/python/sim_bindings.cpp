@@ -317,6 +317,7 @@ void BindSim(py::module_& m) {
     RegisterSimulatorError(m);
     RegisterVectorExecutors();
     RegisterMoveExecutors();
+    RegisterCubeExecutors();
     sim_module.def(
         "execute", &Execute, py::arg("name"), py::arg("operands"), py::arg("params") = py::dict(),
         py::arg("core") = "vector", py::arg("mode") = "checked", py::arg("state") = py::none(),

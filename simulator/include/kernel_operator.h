@@ -3,8 +3,12 @@
 // are those of the CANN headers; what a call means is in the machine library, so this header only marshals.
 #pragma once
 
+#include "ascendc/absent.h"
+#include "ascendc/atomic.h"
 #include "ascendc/cube.h"
 #include "ascendc/data_copy.h"
+#include "ascendc/data_copy_layout.h"
+#include "ascendc/fixpipe.h"
 #include "ascendc/resource.h"
 #include "ascendc/sync.h"
 #include "ascendc/system.h"

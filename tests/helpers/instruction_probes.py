@@ -169,6 +169,22 @@ def _mmad(left: str, right: str, target: str) -> Call:
     return "Mmad", operands, {"m": 16, "n": 16, "k": 16}, "cube"
 
 
+def _sparse_load(source: str, target: str) -> Call:
+    operands = [_zeros("l0b", target), _zeros("l1", source), _zeros("l1", "uint8", address=4 * KB)]
+    return "LoadDataWithSparse", operands, {"repeatTimes": 1}, "cube"
+
+
+def _sparse_mmad(left: str, right: str, target: str) -> Call:
+    operands = [
+        _zeros("l0c", target),
+        _zeros("l0a", left),
+        _zeros("l1", right),
+        _zeros("l1", "uint8", address=4 * KB),
+        _zeros("l0b", right),
+    ]
+    return "MmadWithSparse", operands, {"m": 16, "n": 16, "k": 64, "repeatTimes": 1}, "cube"
+
+
 def _fixpipe(source: str, target: str) -> Call:
     params = {"nSize": 16, "mSize": 16, "srcStride": 16, "dstStride": 16}
     return "Fixpipe", [_zeros("gm", target, 4 * KB), _zeros("l0c", source, 4 * KB)], params, "cube"
@@ -229,11 +245,13 @@ PROBES: dict[str, tuple[Probe, list[tuple[str, ...]]]] = {
     "DataCopyPad": (_copy("ub", "gm", "vector", "DataCopyPad", blockLen=32), ONE),
     "InitConstValue": (_init_const, ONE),
     "InitOutput": (_init_output, ONE),
-    **{name: (_atomic(name), ONE) for name in ("SetAtomicAdd", "SetAtomicMax", "SetAtomicMin")},
+    **{name: (_atomic(name), ONE) for name in ("SetAtomicAdd", "SetAtomicMax", "SetAtomicMin", "SetAtomicType")},
     "LoadData (2D)": (_load_2d, ONE),
     "LoadData (3D)": (_load_3d, ONE),
     "LoadDataWithTranspose": (_load_transposed, ONE),
+    "LoadDataWithSparse": (_sparse_load, ONE),
     "Mmad": (_mmad, PRODUCTS),
+    "MmadWithSparse": (_sparse_mmad, PRODUCTS),
     "Fixpipe": (_fixpipe, PAIRS),
 }
 
@@ -241,7 +259,7 @@ PROBES: dict[str, tuple[Probe, list[tuple[str, ...]]]] = {
 # Parameters that go with some types only: a combination is taken when one of these is.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "Cast": [{"round_mode": mode} for mode in range(7)],
-    "Fixpipe": [{"quantPre": name} for name in ("NoQuant", "F322F16", "F322BF16", "DEQF16")],
+    "Fixpipe": [{"quantPre": name} for name in ("NoQuant", "F322F16", "F322BF16", "DEQF16", "QF322B8_PRE", "REQ8")],
 }
 
 

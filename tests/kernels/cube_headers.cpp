@@ -104,7 +104,7 @@ __aicore__ inline void Loads(Product& product) {
     product.LoadLeft(product.Left());
     LoadDataWithTranspose(product.L0B(), product.Right(), LoadData2dTransposeParams(0, 1, 0, 0, 0));
     product.MultiplyAndStore();
-    LoadDataWithTranspose(product.L0B(), product.Right(), LoadData2dTransposeParamsV2(1, 1, 0, 0, 0, 0));
+    LoadDataWithTranspose(product.L0B(), product.Right(), LoadData2dTransposeParams(1, 1, 0, 0, 0, 0));
     product.MultiplyAndStore();
     InitConstValue(product.L0A(), InitConstValueParams<half>(1, 1, 0, static_cast<half>(2.0f)));
     product.MultiplyAndStore();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoadData, Mmad and Fixpipe. Each call fills a descriptor; the machine (machine/cube_calls.h) checks and executes it.
+// The loads into L0A and L0B, and Mmad. Each call fills a descriptor; the machine (machine/cube_calls.h) checks and
+// executes it.
 #pragma once
 
 #include <cstdint>
@@ -72,35 +73,66 @@ __aicore__ inline void LoadData(const LocalTensor<T>& dstLocal, const LocalTenso
     sim::Execute(call);
 }
 
-template <typename T, typename Params>
-inline sim::LoadTransposeCall TransposeCall(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Params& params,
-                                            const sim::Site& site) {
-    sim::LoadTransposeCall call;
+template <typename T>
+__aicore__ inline void LoadData(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal,
+                                const LoadData3DParamsV2Pro& loadDataParams, sim::Site site = sim::Site::Here()) {
+    const auto field = [](uint64_t bits, int from, int count) {
+        return static_cast<uint32_t>(bits >> from & ((1ULL << count) - 1));
+    };
+    const uint64_t filter = loadDataParams.filterConfig;
+    sim::Load3dCall call;
     call.site = site;
-    call.target = ToOperand(dst);
-    call.source = ToOperand(src);
-    call.start_index = params.startIndex;
-    call.repeat_times = params.repeatTimes;
-    call.source_stride = params.srcStride;
-    call.target_gap = params.dstGap;
-    call.target_fractal_gap = params.dstFracGap;
-    call.address_mode = params.addrMode;
-    return call;
+    call.target = ToOperand(dstLocal);
+    call.source = ToOperand(srcLocal);
+    call.channels = loadDataParams.channelSize;
+    call.k_extension = field(loadDataParams.extConfig, 0, 16);
+    call.m_extension = field(loadDataParams.extConfig, 16, 16);
+    call.k_start = field(loadDataParams.extConfig, 32, 16);
+    call.m_start = field(loadDataParams.extConfig, 48, 16);
+    call.stride_w = field(filter, 0, 8);
+    call.stride_h = field(filter, 8, 8);
+    call.filter_w = field(filter, 16, 8) + (loadDataParams.filterSizeW ? 256U : 0U);
+    call.filter_h = field(filter, 24, 8) + (loadDataParams.filterSizeH ? 256U : 0U);
+    call.dilation_w = field(filter, 32, 8);
+    call.dilation_h = field(filter, 40, 8);
+    call.transpose = loadDataParams.enTranspose;
+    call.small_k = loadDataParams.enSmallK;
+    call.right_fmatrix = loadDataParams.fMatrixCtrl;
+    call.sets_fmatrix = false;
+    call.sets_pad_value = false;
+    sim::Execute(call);
 }
 
 template <typename T>
 __aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal,
                                              const LoadData2dTransposeParams& loadDataParams,
                                              sim::Site site = sim::Site::Here()) {
-    sim::Execute(TransposeCall(dstLocal, srcLocal, loadDataParams, site));
+    sim::LoadTransposeCall call;
+    call.site = site;
+    call.target = ToOperand(dstLocal);
+    call.source = ToOperand(srcLocal);
+    call.start_index = loadDataParams.startIndex;
+    call.repeat_times = loadDataParams.repeatTimes;
+    call.source_stride = loadDataParams.srcStride;
+    call.target_gap = loadDataParams.dstGap;
+    call.target_fractal_gap = loadDataParams.dstFracGap;
+    call.address_mode = loadDataParams.addrMode;
+    sim::Execute(call);
 }
 
-template <typename T>
-__aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal,
-                                             const LoadData2dTransposeParamsV2& loadDataParams,
-                                             sim::Site site = sim::Site::Here()) {
-    sim::LoadTransposeCall call = TransposeCall(dstLocal, srcLocal, loadDataParams, site);
-    call.source_fractal_gap = loadDataParams.srcFracGap;
+template <typename T = int8_t, typename U = uint8_t,
+          typename std::enable_if<IsSameType<PrimT<T>, int8_t>::value, bool>::type = true,
+          typename std::enable_if<IsSameType<PrimT<U>, uint8_t>::value, bool>::type = true>
+__aicore__ inline void LoadDataWithSparse(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal,
+                                          const LocalTensor<U>& idxLocal, const LoadData2dParams& loadDataParam,
+                                          sim::Site site = sim::Site::Here()) {
+    sim::LoadSparseCall call;
+    call.site = site;
+    call.target = ToOperand(dstLocal);
+    call.source = ToOperand(srcLocal);
+    call.indices = ToOperand(idxLocal);
+    call.start_index = loadDataParam.startIndex;
+    call.repeat_times = loadDataParam.repeatTimes;
     sim::Execute(call);
 }
 
@@ -139,113 +171,43 @@ __aicore__ inline void Mmad(const LocalTensor<DstT>& dstLocal, const LocalTensor
     sim::Execute(call);
 }
 
-inline sim::Quant QuantOf(QuantMode_t mode) {
-    switch (mode) {
-        case QuantMode_t::NoQuant:
-            return sim::Quant::kNone;
-        case QuantMode_t::F322F16:
-            return sim::Quant::kFloatToHalf;
-        case QuantMode_t::F322BF16:
-            return sim::Quant::kFloatToBfloat16;
-        case QuantMode_t::DEQF16:
-            return sim::Quant::kIntToHalf;
-        case QuantMode_t::VDEQF16:
-            return sim::Quant::kIntToHalfVector;
-        case QuantMode_t::QF322B8_PRE:
-            return sim::Quant::kFloatToByte;
-        case QuantMode_t::VQF322B8_PRE:
-            return sim::Quant::kFloatToByteVector;
-        case QuantMode_t::REQ8:
-            return sim::Quant::kIntToByte;
-        case QuantMode_t::VREQ8:
-            return sim::Quant::kIntToByteVector;
-    }
-    return sim::Quant::kOther;
-}
-
-template <typename Destination, typename SrcT>
-inline sim::FixpipeCall FixCall(const Destination& dst, const LocalTensor<SrcT>& src, const FixpipeParamsV220& params,
-                                CO2Layout format, const sim::Site& site) {
-    sim::FixpipeCall call;
-    call.site = site;
-    call.target = ToOperand(dst);
-    call.source = ToOperand(src);
-    call.row_major = format == CO2Layout::ROW_MAJOR;
-    call.n_size = params.nSize;
-    call.m_size = params.mSize;
-    call.source_stride = params.srcStride;
-    call.target_stride = params.dstStride;
-    call.quant = QuantOf(params.quantPre);
-    call.scale = params.deqScalar;
-    call.nd_count = params.ndNum;
-    call.source_nd_stride = params.srcNdStride;
-    call.target_nd_stride = params.dstNdStride;
-    call.relu = params.reluEn;
-    call.unit_flag = params.unitFlag;
-    call.channel_split = params.isChannelSplit;
-    return call;
-}
-
-template <typename DstT, typename SrcT, const FixpipeConfig& config = CFG_ROW_MAJOR>
-__aicore__ inline void Fixpipe(const GlobalTensor<DstT>& dstGlobal, const LocalTensor<SrcT>& srcLocal,
-                               const FixpipeParamsV220& intriParams, sim::Site site = sim::Site::Here()) {
-    static_assert(config.format != CO2Layout::COLUMN_MAJOR, "column-major results need a later architecture");
-    sim::Execute(FixCall(dstGlobal, srcLocal, intriParams, config.format, site));
-}
-
-template <typename DstT, typename SrcT, const FixpipeConfig& config = CFG_ROW_MAJOR, typename BufT = uint64_t,
-          typename std::enable_if<IsSameType<PrimT<BufT>, uint64_t>::value, bool>::type = true>
-__aicore__ inline void Fixpipe(const GlobalTensor<DstT>& dstGlobal, const LocalTensor<SrcT>& srcLocal,
-                               const LocalTensor<BufT>& cbufWorkspace, const FixpipeParamsV220& intriParams,
-                               sim::Site site = sim::Site::Here()) {
-    static_assert(config.format != CO2Layout::COLUMN_MAJOR, "column-major results need a later architecture");
-    sim::FixpipeCall call = FixCall(dstGlobal, srcLocal, intriParams, config.format, site);
-    call.has_scales = true;
-    call.scales = ToOperand(cbufWorkspace);
+template <typename T = int32_t, typename U = int8_t,
+          typename std::enable_if<IsSameType<PrimT<T>, int32_t>::value, bool>::type = true,
+          typename std::enable_if<IsSameType<PrimT<U>, int8_t>::value, bool>::type = true>
+__aicore__ inline void MmadWithSparse(const LocalTensor<T>& dstLocal, const LocalTensor<U>& fmLocal,
+                                      const LocalTensor<U>& filterLocal, const MmadParams& mmadParams,
+                                      sim::Site site = sim::Site::Here()) {
+    sim::MmadCall call = MultiplyCall(dstLocal, fmLocal, filterLocal, mmadParams, site);
+    call.sparse = true;
+    call.c_init_zero = mmadParams.cmatrixInitVal;  // isBias is not looked at here
     sim::Execute(call);
 }
 
-template <typename T, typename U>
-__aicore__ inline void DataCopy(const GlobalTensor<T>& dstGlobal, const LocalTensor<U>& srcLocal,
-                                const DataCopyCO12DstParams& intriParams, sim::Site site = sim::Site::Here()) {
-    sim::FixpipeCall call;
-    call.site = site;
-    call.from_state = true;
-    call.target = ToOperand(dstGlobal);
-    call.source = ToOperand(srcLocal);
-    call.row_major = intriParams.nz2ndEn;
-    call.n_size = intriParams.nSize;
-    call.m_size = intriParams.mSize;
-    call.source_stride = intriParams.srcStride;
-    call.target_stride = intriParams.dstStride;
-    call.quant = QuantOf(intriParams.quantPre);
-    call.relu = intriParams.reluPre != 0;
-    call.unit_flag = intriParams.unitFlag;
-    call.channel_split = intriParams.channelSplit;
-    sim::Execute(call);
+__aicore__ inline void SetHF32Mode(bool hf32Mode, sim::Site site = sim::Site::Here()) { sim::SetHf32(hf32Mode, site); }
+
+__aicore__ inline void SetHF32Mode(HF32Mode mode, sim::Site site = sim::Site::Here()) {
+    sim::SetHf32(mode == HF32Mode::ENABLE, site);
 }
 
-__aicore__ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride,
-                                           sim::Site site = sim::Site::Here()) {
-    sim::SetFixpipeNzToNd(ndNum, srcNdStride, dstNdStride, site);
+__aicore__ inline void SetHF32TransMode(bool hf32TransMode, sim::Site site = sim::Site::Here()) {
+    sim::SetHf32TiesToZero(hf32TransMode, site);
 }
 
-__aicore__ inline void SetFixpipePreQuantFlag(uint64_t config, sim::Site site = sim::Site::Here()) {
-    sim::SetFixpipeQuantScalar(config, site);
+__aicore__ inline void SetHF32TransMode(HF32TransMode mode, sim::Site site = sim::Site::Here()) {
+    sim::SetHf32TiesToZero(mode == HF32TransMode::NEAREST_ZERO, site);
 }
 
-template <typename T>
-__aicore__ inline void SetFixPipeConfig(const LocalTensor<T>& reluPre, const LocalTensor<T>& quantPre,
-                                        bool isUnitFlag = false, sim::Site site = sim::Site::Here()) {
-    (void)reluPre;  // kept by the interface for later use
-    sim::SetFixpipeTensors(ToOperand(quantPre), isUnitFlag, site);
+__aicore__ inline void SetMMLayoutTransform(bool mmLayoutMode, sim::Site site = sim::Site::Here()) {
+    (void)mmLayoutMode;
+    sim::SetMatrixLayout("SetMMLayoutTransform", site);
 }
 
-template <typename T, bool setRelu = false>
-__aicore__ inline void SetFixPipeConfig(const LocalTensor<T>& preTensor, bool isUnitFlag = false,
-                                        sim::Site site = sim::Site::Here()) {
-    static_assert(!setRelu, "only the quantisation tensor can be set");
-    sim::SetFixpipeTensors(ToOperand(preTensor), isUnitFlag, site);
+__aicore__ inline void SetMMRowMajor(sim::Site site = sim::Site::Here()) {
+    sim::SetMatrixLayout("SetMMRowMajor", site);
+}
+
+__aicore__ inline void SetMMColumnMajor(sim::Site site = sim::Site::Here()) {
+    sim::SetMatrixLayout("SetMMColumnMajor", site);
 }
 
 __aicore__ inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode& fmatrixMode,
@@ -258,7 +220,7 @@ __aicore__ inline void SetLoadDataBoundary(uint32_t boundaryValue, sim::Site sit
 }
 
 __aicore__ inline void SetLoadDataRepeat(const LoadDataRepeatParam& repeatParams, sim::Site site = sim::Site::Here()) {
-    sim::SetLoadRepeat(repeatParams.repeatTime, site);
+    sim::SetLoadRepeat(repeatParams.repeatStride, repeatParams.repeatTime, repeatParams.repeatMode, site);
 }
 
 template <typename T>

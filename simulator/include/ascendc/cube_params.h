@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameter structs of the cube-side calls, with the names, fields and defaults of the Ascend C interface.
+// Parameter structs of the loads into L0A and L0B and of Mmad, with the names, fields and defaults of the Ascend C
+// interface.
 #pragma once
 
 #include <cstdint>
 
 #include "ascendc/system_macros.h"
-
-// Conversions of Fixpipe. A global name on the device too; the numbers are those of the 2201 instruction encoding.
-enum QuantMode_t {
-    NoQuant = 0,
-    F322F16 = 1,
-    VREQ8 = 2,
-    REQ8 = 3,
-    VDEQF16 = 4,
-    DEQF16 = 5,
-    F322BF16 = 16,
-    VQF322B8_PRE = 23,
-    QF322B8_PRE = 24,
-};
 
 namespace AscendC {
 
@@ -66,6 +54,7 @@ struct LoadData2dTransposeParams {
     uint8_t addrMode = 0;
 };
 
+// A later architecture's; a call with it ends in a finding.
 struct LoadData2dTransposeParamsV2 {
     __aicore__ LoadData2dTransposeParamsV2() {}
     __aicore__ LoadData2dTransposeParamsV2(const uint16_t startIndexIn, const uint8_t repeatTimesIn,
@@ -113,6 +102,31 @@ struct LoadDataRepeatParam {
     uint8_t repeatTime = 1;
     uint8_t repeatMode = 0;
     uint8_t reserved = 0;
+};
+
+// Later architectures'; a call with it ends in a finding.
+struct LoadData2DParamsV2 {
+    __aicore__ LoadData2DParamsV2() {}
+    __aicore__ LoadData2DParamsV2(const uint32_t mStartPositionIn, const uint32_t kStartPositionIn,
+                                  const uint16_t mStepIn, const uint16_t kStepIn, const int32_t srcStrideIn,
+                                  const uint16_t dstStrideIn, const bool ifTransposeIn, const uint8_t sidIn)
+        : mStartPosition(mStartPositionIn),
+          kStartPosition(kStartPositionIn),
+          mStep(mStepIn),
+          kStep(kStepIn),
+          srcStride(srcStrideIn),
+          dstStride(dstStrideIn),
+          ifTranspose(ifTransposeIn),
+          sid(sidIn) {}
+
+    uint32_t mStartPosition = 0;
+    uint32_t kStartPosition = 0;
+    uint16_t mStep = 0;
+    uint16_t kStep = 0;
+    int32_t srcStride = 0;
+    uint16_t dstStride = 0;
+    bool ifTranspose = false;
+    uint8_t sid = 0;
 };
 
 template <typename T>
@@ -172,6 +186,34 @@ struct LoadData3DParamsV2 {
     bool fMatrixCtrl = false;
 };
 
+// The parameters of LoadData3DParamsV2 in packed form; feature map and padding value come from their registers.
+struct LoadData3DParamsV2Pro {
+    __aicore__ LoadData3DParamsV2Pro() {}
+    __aicore__ LoadData3DParamsV2Pro(const uint16_t channelSizeIn, const bool enTransposeIn, const bool enSmallKIn,
+                                     const bool filterSizeWIn, const bool filterSizeHIn, const bool fMatrixCtrlIn,
+                                     const uint64_t extConfigIn, const uint64_t filterConfigIn)
+        : channelSize(channelSizeIn),
+          enTranspose(enTransposeIn),
+          enSmallK(enSmallKIn),
+          filterSizeW(filterSizeWIn),
+          filterSizeH(filterSizeHIn),
+          fMatrixCtrl(fMatrixCtrlIn),
+          extConfig(extConfigIn),
+          filterConfig(filterConfigIn) {}
+
+    uint16_t channelSize = 0;
+    bool enTranspose = false;
+    bool enSmallK = false;
+    bool filterSizeW = false;
+    bool filterSizeH = false;
+    bool fMatrixCtrl = false;
+    uint64_t extConfig = 0;                  // from bit 0: kExtension, mExtension, kStartPt, mStartPt, 16 bits each
+    uint64_t filterConfig = 0x010101010101;  // strideW, strideH, filterW, filterH, dilations W and H, 8 bits each
+};
+
+enum class HF32Mode { ENABLE, DISABLE };
+enum class HF32TransMode { NEAREST_ZERO, NEAREST_EVEN };
+
 struct MmadParams {
     __aicore__ MmadParams() {}
     __aicore__ MmadParams(const uint16_t mIn, const uint16_t nIn, const uint16_t kIn, const bool isBiasIn,
@@ -207,81 +249,6 @@ struct MmadParams {
     bool cmatrixSource = false;
     bool cmatrixInitVal = true;
     bool disableGemv = false;  // 9.x; this architecture ignores it
-};
-
-enum class CO2Layout : uint8_t { NZ = 0, ROW_MAJOR, COLUMN_MAJOR };
-
-struct FixpipeConfig {
-    CO2Layout format;
-};
-constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};
-constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
-constexpr FixpipeConfig CFG_COLUMN_MAJOR = {CO2Layout::COLUMN_MAJOR};
-
-struct FixpipeParamsV220 {
-    __aicore__ FixpipeParamsV220() {}
-    __aicore__ FixpipeParamsV220(const uint16_t nSizeIn, const uint16_t mSizeIn, const uint16_t srcStrideIn,
-                                 const uint32_t dstStrideIn, const bool reluEnIn)
-        : nSize(nSizeIn), mSize(mSizeIn), srcStride(srcStrideIn), dstStride(dstStrideIn), reluEn(reluEnIn) {}
-    __aicore__ FixpipeParamsV220(const uint16_t nSizeIn, const uint16_t mSizeIn, const uint16_t srcStrideIn,
-                                 const uint32_t dstStrideIn, const bool reluEnIn, const QuantMode_t quantPreIn,
-                                 const int64_t deqScalarIn, const uint16_t ndNumIn, const uint16_t srcNdStrideIn,
-                                 const uint16_t dstNdStrideIn, const uint8_t unitFlagIn,
-                                 const bool isChannelSplitIn = false)
-        : nSize(nSizeIn),
-          mSize(mSizeIn),
-          srcStride(srcStrideIn),
-          dstStride(dstStrideIn),
-          quantPre(quantPreIn),
-          deqScalar(static_cast<uint64_t>(deqScalarIn)),
-          ndNum(ndNumIn),
-          srcNdStride(srcNdStrideIn),
-          dstNdStride(dstNdStrideIn),
-          reluEn(reluEnIn),
-          unitFlag(unitFlagIn),
-          isChannelSplit(isChannelSplitIn) {}
-
-    uint16_t nSize = 0;
-    uint16_t mSize = 0;
-    uint16_t srcStride = 0;
-    uint32_t dstStride = 0;
-    QuantMode_t quantPre = QuantMode_t::NoQuant;
-    uint64_t deqScalar = 0;
-    uint16_t ndNum = 1;
-    uint16_t srcNdStride = 0;
-    uint16_t dstNdStride = 0;
-    bool reluEn = false;
-    uint8_t unitFlag = 0;
-    bool isChannelSplit = false;
-};
-
-// L0C to GM through DataCopy.
-struct DataCopyCO12DstParams {
-    __aicore__ DataCopyCO12DstParams() {}
-    __aicore__ DataCopyCO12DstParams(const uint16_t nSizeIn, const uint16_t mSizeIn, const uint32_t dstStrideIn,
-                                     const uint16_t srcStrideIn, const QuantMode_t quantPreIn, const uint8_t reluPreIn,
-                                     const bool channelSplitIn, const bool nz2ndEnIn)
-        : nSize(nSizeIn),
-          mSize(mSizeIn),
-          dstStride(dstStrideIn),
-          srcStride(srcStrideIn),
-          quantPre(quantPreIn),
-          reluPre(reluPreIn),
-          channelSplit(channelSplitIn),
-          nz2ndEn(nz2ndEnIn) {}
-
-    uint8_t sid = 0;
-    uint16_t nSize = 0;
-    uint16_t mSize = 0;
-    uint32_t dstStride = 0;
-    uint16_t srcStride = 0;
-    uint8_t unitFlag = 0;
-    uint8_t clipReluPre = 0;
-    uint8_t eltWiseOp = 0;
-    QuantMode_t quantPre = QuantMode_t::NoQuant;
-    uint8_t reluPre = 0;
-    bool channelSplit = false;
-    bool nz2ndEn = false;
 };
 
 }  // namespace AscendC

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DataCopy, DataCopyPad, InitConstValue, InitOutput and the atomic modes. Each call fills a descriptor; the machine
+// DataCopy, DataCopyPad, InitConstValue and InitOutput. Each call fills a descriptor; the machine
 // (machine/move_calls.h) checks and executes it.
 #pragma once
 
@@ -71,11 +71,10 @@ __aicore__ inline void DataCopy(const LocalTensor<T>& dstLocal, const LocalTenso
     CopyBlocks(dstLocal, srcLocal, CopyElementBytes<T>(), repeatParams, site);
 }
 
-// L1 to the bias table with a conversion is not modelled; the same type on both sides is.
+// From L1 to the bias table, where half may become float.
 template <typename dst_T, typename src_T>
 __aicore__ inline void DataCopy(const LocalTensor<dst_T>& dstLocal, const LocalTensor<src_T>& srcLocal,
                                 const DataCopyParams& repeatParams, sim::Site site = sim::Site::Here()) {
-    static_assert(sizeof(PrimT<dst_T>) == sizeof(PrimT<src_T>), "DataCopy with a conversion is not modelled");
     CopyBlocks(dstLocal, srcLocal, CopyElementBytes<dst_T>(), repeatParams, site);
 }
 
@@ -95,25 +94,6 @@ template <typename T>
 __aicore__ inline void DataCopy(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal, const uint32_t calCount,
                                 sim::Site site = sim::Site::Here()) {
     CopyElements(dstLocal, srcLocal, CopyElementBytes<T>(), calCount, site);
-}
-
-template <typename T>
-__aicore__ inline void DataCopy(const LocalTensor<T>& dstLocal, const GlobalTensor<T>& srcGlobal,
-                                const Nd2NzParams& intriParams, sim::Site site = sim::Site::Here()) {
-    sim::CopyNdToNzCall call;
-    call.site = site;
-    call.target = ToOperand(dstLocal);
-    call.source = ToOperand(srcGlobal);
-    call.element_bytes = CopyElementBytes<T>();
-    call.nd_count = intriParams.ndNum;
-    call.rows = intriParams.nValue;
-    call.columns = intriParams.dValue;
-    call.source_matrix_stride = intriParams.srcNdMatrixStride;
-    call.source_row_stride = intriParams.srcDValue;
-    call.target_c0_stride = intriParams.dstNzC0Stride;
-    call.target_row_stride = intriParams.dstNzNStride;
-    call.target_matrix_stride = intriParams.dstNzMatrixStride;
-    sim::Execute(call);
 }
 
 template <typename Params>
@@ -234,30 +214,6 @@ template <typename T>
 __aicore__ inline void Fill(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value,
                             sim::Site site = sim::Site::Here()) {
     FillGlobal("Fill", gmWorkspaceAddr, size, value, site);
-}
-
-template <typename T>
-__aicore__ inline void SetAtomicAdd(sim::Site site = sim::Site::Here()) {
-    sim::SetAtomic("SetAtomicAdd", sim::AtomicRequest::kAdd, DTypeOf<T>(), site);
-}
-
-template <typename T>
-__aicore__ inline void SetAtomicMax(sim::Site site = sim::Site::Here()) {
-    sim::SetAtomic("SetAtomicMax", sim::AtomicRequest::kMax, DTypeOf<T>(), site);
-}
-
-template <typename T>
-__aicore__ inline void SetAtomicMin(sim::Site site = sim::Site::Here()) {
-    sim::SetAtomic("SetAtomicMin", sim::AtomicRequest::kMin, DTypeOf<T>(), site);
-}
-
-__aicore__ inline void SetAtomicNone(sim::Site site = sim::Site::Here()) {
-    sim::SetAtomic("SetAtomicNone", sim::AtomicRequest::kNone, sim::DType::kOther, site);
-}
-
-// 9.x name of SetAtomicNone.
-__aicore__ inline void DisableDmaAtomic(sim::Site site = sim::Site::Here()) {
-    sim::SetAtomic("DisableDmaAtomic", sim::AtomicRequest::kNone, sim::DType::kOther, site);
 }
 
 }  // namespace AscendC

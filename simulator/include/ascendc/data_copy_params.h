@@ -5,6 +5,20 @@
 #include <cstdint>
 
 #include "ascendc/system_macros.h"
+#include "ascendc/vector_params.h"
+
+// A global name on the device too.
+enum pad_t {
+    PAD_NONE = 0,
+    PAD_MODE1 = 1,
+    PAD_MODE2 = 2,
+    PAD_MODE3 = 3,
+    PAD_MODE4 = 4,
+    PAD_MODE5 = 5,
+    PAD_MODE6 = 6,
+    PAD_MODE7 = 7,
+    PAD_MODE8 = 8,
+};
 
 namespace AscendC {
 
@@ -88,6 +102,71 @@ struct Nd2NzParams {
     uint16_t dstNzC0Stride = 0;
     uint16_t dstNzNStride = 0;
     uint16_t dstNzMatrixStride = 0;
+};
+
+struct Nz2NdParamsFull {
+    __aicore__ Nz2NdParamsFull() {}
+    __aicore__ Nz2NdParamsFull(const uint16_t ndNumIn, const uint16_t nValueIn, const uint16_t dValueIn,
+                               const uint16_t srcNdMatrixStrideIn, const uint16_t srcNStrideIn,
+                               const uint16_t dstDStrideIn, const uint16_t dstNdMatrixStrideIn)
+        : ndNum(ndNumIn),
+          nValue(nValueIn),
+          dValue(dValueIn),
+          srcNdMatrixStride(srcNdMatrixStrideIn),
+          srcNStride(srcNStrideIn),
+          dstDStride(dstDStrideIn),
+          dstNdMatrixStride(dstNdMatrixStrideIn) {}
+
+    uint16_t ndNum = 1;
+    uint16_t nValue = 0;
+    uint16_t dValue = 0;
+    uint16_t srcNdMatrixStride = 1;
+    uint16_t srcNStride = 0;
+    uint16_t dstDStride = 0;
+    uint16_t dstNdMatrixStride = 1;
+};
+
+struct SliceInfo {
+    __aicore__ SliceInfo() {}
+    __aicore__ SliceInfo(const uint32_t startIndexIn, const uint32_t endIndexIn, const uint32_t strideIn,
+                         const uint32_t burstLenIn, const uint32_t shapeValueIn = 0)
+        : startIndex(startIndexIn),
+          endIndex(endIndexIn),
+          stride(strideIn),
+          burstLen(burstLenIn),
+          shapeValue(shapeValueIn) {}
+
+    uint32_t startIndex = 0;
+    uint32_t endIndex = ONE_BLK_SIZE - 1;
+    uint32_t stride = 0;
+    uint32_t burstLen = ONE_BLK_SIZE;
+    uint32_t shapeValue = 0;
+};
+
+enum class DeqScale : uint8_t { DEQ_NONE = 0, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
+
+// For paths of other products; between global memory, UB and L1 nothing of it matters.
+struct DataCopyEnhancedParams {
+    __aicore__ DataCopyEnhancedParams() {}
+    __aicore__ DataCopyEnhancedParams(const BlockMode blockModeIn, const DeqScale deqScaleIn, const uint64_t deqValueIn,
+                                      const uint8_t sidStoreModeIn, const bool isReluIn, const pad_t padModeIn,
+                                      const uint64_t padValueIn)
+        : blockMode(blockModeIn),
+          deqScale(deqScaleIn),
+          deqValue(deqValueIn),
+          sidStoreMode(sidStoreModeIn),
+          isRelu(isReluIn),
+          padMode(padModeIn),
+          padValue(padValueIn) {}
+
+    BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
+    DeqScale deqScale = DeqScale::DEQ_NONE;
+    uint64_t deqValue = 0;
+    uint8_t sidStoreMode = 0;
+    bool isRelu = false;
+    pad_t padMode = pad_t::PAD_NONE;
+    uint64_t padValue = 0;
+    uint64_t deqTensorAddr = 0;
 };
 
 template <typename U>

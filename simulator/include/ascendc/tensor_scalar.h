@@ -111,7 +111,10 @@ namespace AscendC {
 
 // Two of them share a byte; only tensors of it exist. Sizes are always computed from the number of elements.
 struct int4b_t {
-    std::uint8_t storage;
+    int4b_t() = default;
+    constexpr int4b_t(int value) : storage(static_cast<std::uint8_t>(value & 0xF)) {}
+
+    std::uint8_t storage = 0;
 };
 
 }  // namespace AscendC

@@ -21,7 +21,7 @@ struct Load2dCall {
     std::uint32_t address_mode = 0;
 };
 
-// LoadDataWithTranspose, both parameter structs (source_fractal_gap exists in the second only).
+// LoadDataWithTranspose.
 struct LoadTransposeCall {
     Site site{"", 0};
     Operand target;
@@ -31,8 +31,17 @@ struct LoadTransposeCall {
     std::uint32_t source_stride = 0;
     std::uint32_t target_gap = 0;
     std::uint32_t target_fractal_gap = 0;
-    std::uint32_t source_fractal_gap = 0;
     std::uint32_t address_mode = 0;
+};
+
+// LoadDataWithSparse: fractals of a matrix that keeps two of every four values, and the indices of the kept ones.
+struct LoadSparseCall {
+    Site site{"", 0};
+    Operand target;
+    Operand source;
+    Operand indices;
+    std::uint32_t start_index = 0;
+    std::uint32_t repeat_times = 0;
 };
 
 // LoadData with LoadData3DParamsV2. When `sets_fmatrix` is true the call writes the feature-map register itself, as the
@@ -70,6 +79,7 @@ struct MmadCall {
     Operand right;
     bool has_bias = false;
     Operand bias;
+    bool sparse = false;  // MmadWithSparse: `right` and the index memory are what LoadDataWithSparse left
     std::uint32_t m = 0;
     std::uint32_t n = 0;
     std::uint32_t k = 0;
@@ -79,7 +89,7 @@ struct MmadCall {
     bool c_init_zero = true;
 };
 
-// The conversions of QuantMode_t that architecture 2201 has.
+// The conversions of QuantMode_t that architecture 2201 has. "Vector": one scale per column.
 enum class Quant : std::uint8_t {
     kNone,
     kFloatToHalf,
@@ -101,8 +111,8 @@ struct FixpipeCall {
     Operand target;
     Operand source;
     bool has_scales = false;
-    Operand scales;  // one uint64_t per column, in L1 (in the Fixpipe buffer with from_state)
-    bool row_major = true;
+    Operand scales;         // one uint64_t per column, in L1 (in the Fixpipe buffer with from_state)
+    bool row_major = true;  // NZ2ND, to global memory only
     std::uint32_t n_size = 0;
     std::uint32_t m_size = 0;
     std::uint32_t source_stride = 0;
@@ -119,6 +129,7 @@ struct FixpipeCall {
 
 ASCEND_SIM_API void Execute(const Load2dCall& call);
 ASCEND_SIM_API void Execute(const LoadTransposeCall& call);
+ASCEND_SIM_API void Execute(const LoadSparseCall& call);
 ASCEND_SIM_API void Execute(const Load3dCall& call);
 ASCEND_SIM_API void Execute(const MmadCall& call);
 ASCEND_SIM_API void Execute(const FixpipeCall& call);
@@ -127,13 +138,22 @@ ASCEND_SIM_API void Execute(const FixpipeCall& call);
 ASCEND_SIM_API void SetFeatureMatrix(bool right, std::uint32_t height, std::uint32_t width, const std::uint8_t pad[4],
                                      const Site& site);
 ASCEND_SIM_API void SetLoadPaddingValue(std::uint64_t bits, const Site& site);
-// The simulator has the register values that change nothing (no boundary, one repeat) and refuses others.
 ASCEND_SIM_API void SetLoadBoundary(std::uint32_t boundary, const Site& site);
-ASCEND_SIM_API void SetLoadRepeat(std::uint32_t repeat_times, const Site& site);
+ASCEND_SIM_API void SetLoadRepeat(std::uint32_t stride, std::uint32_t times, std::uint32_t mode, const Site& site);
+// HF32: float operands of Mmad are rounded to 11 fraction bits first; ties go to even, or towards zero.
+ASCEND_SIM_API void SetHf32(bool enabled, const Site& site);
+ASCEND_SIM_API void SetHf32TiesToZero(bool ties_to_zero, const Site& site);
+// Which way the cube walks through its result: a matter of speed, counted as an instruction and nothing more.
+ASCEND_SIM_API void SetMatrixLayout(const char* name, const Site& site);
 ASCEND_SIM_API void SetFixpipeNzToNd(std::uint32_t nd_count, std::uint32_t source_nd_stride,
                                      std::uint32_t target_nd_stride, const Site& site);
 ASCEND_SIM_API void SetFixpipeQuantScalar(std::uint64_t scale, const Site& site);
-// SetFixPipeConfig: where per-column scales lie in the Fixpipe buffer; clear_units resets every unit flag of L0C.
-ASCEND_SIM_API void SetFixpipeTensors(const Operand& quant, bool clear_units, const Site& site);
+// SetFixPipeConfig: where per-column scales lie in the Fixpipe buffer; clear_units resets every unit flag of L0C. With
+// `for_relu` the tensor is the one for relu, which no mode of this architecture reads, and the scales' address becomes
+// 0.
+ASCEND_SIM_API void SetFixpipeTensors(const Operand& tensor, bool for_relu, bool clear_units, const Site& site);
+
+// A call of the interface that this architecture does not have.
+ASCEND_SIM_API void NotOnThisArchitecture(const char* name, const char* what, const Site& site);
 
 }  // namespace ascend_attention::sim

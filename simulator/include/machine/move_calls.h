@@ -10,7 +10,7 @@
 
 namespace ascend_attention::sim {
 
-// DataCopy with DataCopyParams.
+// DataCopy with DataCopyParams. Into the bias table half may become float on the way; lengths then count results.
 struct CopyBlocksCall {
     Site site{"", 0};
     Operand target;
@@ -31,7 +31,41 @@ struct CopyCountCall {
     std::uint32_t count = 0;
 };
 
-// DataCopy with Nd2NzParams; elements of 4 bits count as bytes.
+// DataCopy with SliceInfo: the same box cut out of two tensors of up to eight dimensions, the first one innermost.
+inline constexpr int kSliceDims = 8;
+struct CopySliceCall {
+    struct Slice {
+        std::uint32_t start = 0;
+        std::uint32_t end = 0;
+        std::uint32_t stride = 0;
+        std::uint32_t burst = 0;  // 32-byte blocks
+        std::uint32_t shape = 0;
+    };
+    Site site{"", 0};
+    Operand target;
+    Operand source;
+    std::uint32_t element_bytes = 1;
+    std::uint32_t dims = 0;
+    Slice target_slices[kSliceDims];
+    Slice source_slices[kSliceDims];
+};
+
+// DataCopy with Nz2NdParamsFull: fractals of 16 columns in UB become rows in GM.
+struct CopyNzToNdCall {
+    Site site{"", 0};
+    Operand target;
+    Operand source;
+    std::uint32_t element_bytes = 2;
+    std::uint32_t nd_count = 1;
+    std::uint32_t rows = 0;
+    std::uint32_t columns = 0;
+    std::uint32_t source_matrix_stride = 0;
+    std::uint32_t source_column_stride = 0;
+    std::uint32_t target_row_stride = 0;
+    std::uint32_t target_matrix_stride = 0;
+};
+
+// DataCopy with Nd2NzParams, to L1 or UB; elements of 4 bits count as bytes.
 struct CopyNdToNzCall {
     Site site{"", 0};
     Operand target;
@@ -87,6 +121,8 @@ struct InitOutputCall {
 
 ASCEND_SIM_API void Execute(const CopyBlocksCall& call);
 ASCEND_SIM_API void Execute(const CopyCountCall& call);
+ASCEND_SIM_API void Execute(const CopySliceCall& call);
+ASCEND_SIM_API void Execute(const CopyNzToNdCall& call);
 ASCEND_SIM_API void Execute(const CopyNdToNzCall& call);
 ASCEND_SIM_API void Execute(const CopyPadCall& call);
 ASCEND_SIM_API void Execute(const InitConstCall& call);
@@ -95,7 +131,16 @@ ASCEND_SIM_API void Execute(const InitOutputCall& call);
 // Machine state set from the scalar pipe.
 ASCEND_SIM_API void SetPaddingValue(std::uint64_t bits, const Site& site);
 
-enum class AtomicRequest : std::uint8_t { kNone, kAdd, kMax, kMin };
+// kType changes the type of the mode in force, and starts to add when there is none.
+enum class AtomicRequest : std::uint8_t { kNone, kAdd, kMax, kMin, kType };
+
 ASCEND_SIM_API void SetAtomic(const char* name, AtomicRequest request, DType dtype, const Site& site);
+
+// A register beside the atomic modes of copies: type and operation, read back as they were set.
+ASCEND_SIM_API void SetStoreAtomic(std::uint16_t type, std::uint16_t operation, const Site& site);
+ASCEND_SIM_API void GetStoreAtomic(std::uint16_t* type, std::uint16_t* operation, const Site& site);
+
+// UB to L1: on this architecture a service of a Matmul object on the cube core, which is not modelled.
+ASCEND_SIM_API void NeedsMatmulService(const char* name, const Site& site);
 
 }  // namespace ascend_attention::sim

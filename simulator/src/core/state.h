@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "machine/call.h"
 
@@ -42,13 +43,34 @@ struct FeatureMatrixState {
     std::array<std::uint8_t, 4> pad{};  // left, right, top, bottom
 };
 
+// SetLoadDataRepeat and SetLoadDataBoundary, used by LoadData3D.
+struct LoadRepeatState {
+    std::uint32_t stride = 0;
+    std::uint32_t times = 1;
+    std::uint32_t mode = 0;  // 0 along m, 1 along k
+    std::uint32_t boundary = 0;
+};
+
+// SetHF32Mode and SetHF32TransMode.
+struct Hf32State {
+    bool enabled = false;
+    bool ties_to_zero = false;
+};
+
 // One flag per 512-byte unit of L0C: set when Mmad (unitFlag 3) hands a result over to Fixpipe.
 inline constexpr std::size_t kUnitFlagBytes = 512;
 inline constexpr std::size_t kUnitFlagCount = 128 * 1024 / kUnitFlagBytes;
 
+// SetStoreAtomicConfig: kept to be read back. Copies do not look at it.
+struct StoreAtomicState {
+    std::uint16_t type = 0;
+    std::uint16_t operation = 0;
+};
+
 struct MachineState {
     MaskState mask;
     AtomicState atomic;
+    StoreAtomicState store_atomic;
     FixpipeState fixpipe;
     float deq_scale = 1.0F;
     // Written by Compare without destination and by SetCmpMask, used by Select without selMask.
@@ -57,6 +79,11 @@ struct MachineState {
     bool padding_specified = false;   // false until SetPadValue, and after a DataCopyPad that brought its own value
     std::array<FeatureMatrixState, 2> feature_matrix;  // left, right
     std::uint64_t load_padding_value = 0;              // SetLoadDataPaddingValue, bits of the element type
+    LoadRepeatState load_repeat;
+    Hf32State hf32;
+    // What LoadDataWithSparse keeps beside L0B: 128 bytes of indices per 512 bytes of values. Empty until its first
+    // use.
+    std::vector<std::byte> sparse_indices;
     std::array<std::uint8_t, kUnitFlagCount> unit_flags{};
 };
 

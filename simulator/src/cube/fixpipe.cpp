@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fixpipe: L0C to GM, converting on the way, as rows (NZ2ND) or as columns of fractals (NZ).
+// Fixpipe: L0C to GM or L1, converting on the way, as rows (NZ2ND, to GM only) or as columns of fractals (NZ). Results
+// of one byte make fractals of 32 columns of two of 16 (channel merge); a last odd one keeps its 16 columns.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "core/core.h"
+#include "cube/fixpipe_convert.h"
 #include "cube/fractal.h"
 #include "cube/unit_flags.h"
 #include "machine/cube_calls.h"
 #include "move/global_store.h"
 #include "move/regions.h"
-#include "numerics/half.h"
 
 namespace ascend_attention::sim {
 
@@ -21,45 +21,20 @@ constexpr std::uint64_t kColumns = 16;        // of a fractal of L0C
 constexpr std::uint64_t kRowBytes = 64;       // of such a fractal
 constexpr std::uint64_t kNdUnitBytes = 1024;  // of srcNdStride
 
-bool IsVector(Quant quant) { return quant == Quant::kIntToHalfVector; }
-
-void RequireTypes(Access& access, const FixpipeCall& move) {
-    struct Combination {
-        DType source;
-        DType target;
-        Quant quant;
-    };
-    static constexpr Combination kCombinations[] = {
-        {DType::kFloat32, DType::kFloat32, Quant::kNone},
-        {DType::kInt32, DType::kInt32, Quant::kNone},
-        {DType::kFloat32, DType::kFloat16, Quant::kFloatToHalf},
-        {DType::kFloat32, DType::kBfloat16, Quant::kFloatToBfloat16},
-        {DType::kInt32, DType::kFloat16, Quant::kIntToHalf},
-        {DType::kInt32, DType::kFloat16, Quant::kIntToHalfVector},
-    };
-    bool found = false;
-    for (const Combination& known : kCombinations) {
-        found = found ||
-                (known.source == move.source.dtype && known.target == move.target.dtype && known.quant == move.quant);
-    }
-    access.Require(found, "quantPre", static_cast<int>(move.quant),
-                   "NoQuant for float->float and int32_t->int32_t, F322F16 for float->half, F322BF16 for "
-                   "float->bfloat16_t, DEQF16 or VDEQF16 for int32_t->half (8-bit results are not modelled)");
-    access.Require(move.has_scales == IsVector(move.quant), "cbufWorkspace", move.has_scales,
-                   "a tensor with VDEQF16, none otherwise");
-}
-
 void RequireRanges(Access& access, const FixpipeCall& move) {
+    const bool to_l1 = move.target.space == Space::kL1;
     access.RequireSpace(move.source, "src", Space::kL0C);
-    access.RequireSpace(move.target, "dst", Space::kGlobal);
+    access.Require(to_l1 || move.target.space == Space::kGlobal, "memory of dst", static_cast<int>(move.target.space),
+                   "GM, L1");
     access.RequireAligned(move.source, "src", kRowBytes);
-    RequireTypes(access, move);
+    RequireFixpipeTypes(access, move);
     access.Require(move.n_size <= 4095, "nSize", move.n_size, "0..4095");
     access.Require(move.m_size <= (move.row_major ? 8192U : 65535U), "mSize", move.m_size,
                    move.row_major ? "0..8192 with NZ2ND" : "0..65535");
     access.Require(move.source_stride <= 65535, "srcStride", move.source_stride, "0..65535");
     access.Require(move.target_stride != 0, "dstStride", 0, "not 0");
     if (move.row_major) {
+        access.Require(!to_l1, "format", 1, "NZ when dst is in L1");
         access.Require(!move.channel_split, "isChannelSplit", 1, "false with NZ2ND");
         access.Require(move.nd_count <= 1 || (move.source_nd_stride >= 1 && move.source_nd_stride <= 512),
                        "srcNdStride", move.source_nd_stride, "1..512 when ndNum > 1");
@@ -73,92 +48,13 @@ void RequireRanges(Access& access, const FixpipeCall& move) {
     if (move.channel_split) {
         access.Require(move.source.dtype == DType::kFloat32 && move.target.dtype == DType::kFloat32, "isChannelSplit",
                        1, "false unless src and dst are float");
+        access.Require(!to_l1, "isChannelSplit", 1, "false when dst is in L1");
         access.Require(move.unit_flag == 0, "unitFlag", move.unit_flag, "0 with isChannelSplit");
         access.Require(move.n_size % 8 == 0, "nSize", move.n_size, "a multiple of 8 with isChannelSplit");
     } else {
         access.Require(move.n_size % kColumns == 0, "nSize", move.n_size, "a multiple of 16 without NZ2ND");
     }
 }
-
-// Scales are floats of 1 + 8 + 10 bits: the lower fraction bits are not wired.
-float ScaleOf(std::uint64_t config) { return FloatOf(static_cast<std::uint32_t>(config) & 0xFFFFE000U); }
-
-// What happens to a row of values on the way.
-class Converter {
-public:
-    Converter(Access& access, const FixpipeCall& move) : move_(move) {
-        if (move.quant != Quant::kIntToHalf && move.quant != Quant::kIntToHalfVector) {
-            return;
-        }
-        scales_.resize(move.n_size, ScaleOf(move.scale));
-        std::uint64_t mode_bits = move.scale;
-        if (move.has_scales) {
-            access.RequireSpace(move.scales, "cbufWorkspace", move.from_state ? Space::kFixpipe : Space::kL1);
-            access.RequireAligned(move.scales, "cbufWorkspace", kBlockBytes);
-            const std::byte* data = access.Reads(move.scales, "cbufWorkspace", Region{0, move.n_size * 8ULL});
-            mode_bits = 0;
-            for (std::uint64_t i = 0; i < scales_.size(); ++i) {
-                std::uint64_t config;
-                std::memcpy(&config, data + i * 8, sizeof config);
-                scales_[i] = ScaleOf(config);
-                mode_bits |= config;
-            }
-        }
-        access.Require((mode_bits >> 36 & 1) == 0, "bit 36 of the scale", 1,
-                       "0 (the right shift before the scale is not modelled)");
-        for (const float scale : scales_) {
-            access.Require(std::isnormal(scale) || scale == 0.0F, "scale", BitsOf(scale), "a normal float");
-        }
-    }
-
-    // True when bytes arrive as they are.
-    bool keeps() const { return move_.quant == Quant::kNone && !move_.relu; }
-
-    // `values`: nSize floats or integers, one row; may be changed.
-    void Convert(std::byte* target, float* values) const {
-        const std::size_t count = move_.n_size;
-        if (move_.relu) {
-            Rectify(values, count);
-        }
-        auto* narrow = reinterpret_cast<std::uint16_t*>(target);
-        switch (move_.quant) {
-            case Quant::kFloatToHalf:
-                FloatToHalf(narrow, values, count);
-                break;
-            case Quant::kFloatToBfloat16:
-                FloatToBfloat(narrow, values, count);
-                break;
-            case Quant::kIntToHalf:
-            case Quant::kIntToHalfVector:
-                Dequantise(values, count);
-                FloatToHalf(narrow, values, count);
-                break;
-            default:
-                std::memcpy(target, values, count * 4);
-                break;
-        }
-    }
-
-private:
-    void Rectify(float* values, std::size_t count) const {
-        const bool integers = move_.source.dtype == DType::kInt32;
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint32_t bits = BitsOf(values[i]);
-            const bool negative = integers ? bits >> 31 != 0 : values[i] < 0.0F;
-            values[i] = FloatOf(negative ? 0 : bits);
-        }
-    }
-
-    void Dequantise(float* values, std::size_t count) const {
-        for (std::size_t i = 0; i < count; ++i) {
-            const auto value = static_cast<std::int32_t>(BitsOf(values[i]));
-            values[i] = static_cast<float>(value) * scales_[i];
-        }
-    }
-
-    const FixpipeCall& move_;
-    std::vector<float> scales_;
-};
 
 // The source columns [0, nSize) of the rows [0, mSize), in whole strips and one partial strip.
 template <typename Function>
@@ -175,32 +71,56 @@ void ForEachSourceRegion(const FixpipeCall& move, std::uint64_t nd, Function fun
     }
 }
 
+// The result in pieces of a row: `columns` wide, the last possibly narrower.
 struct Layout {
-    std::uint64_t columns;       // written as one piece
+    std::uint64_t columns;
     std::uint64_t row_bytes;     // between rows of the result
     std::uint64_t column_bytes;  // between pieces of a row
     std::uint64_t nd_bytes;
+    std::uint64_t last_row_bytes;  // between rows of the last piece, when it is narrower
 };
 
 Layout LayoutOf(const FixpipeCall& move) {
     const std::uint64_t element = ElementBytes(move.target.dtype);
     if (move.row_major) {
-        return {kColumns, move.target_stride * element, kColumns * element, move.target_nd_stride * element};
+        const std::uint64_t row = move.target_stride * element;
+        return {kColumns, row, kColumns * element, move.target_nd_stride * element, row};
     }
-    const std::uint64_t columns = move.channel_split ? 8 : kColumns;
-    return {columns, columns * element, move.target_stride * kBlockBytes, 0};
+    const std::uint64_t columns = move.channel_split ? 8 : element == 1 ? 2 * kColumns : kColumns;
+    return {columns, columns * element, move.target_stride * kBlockBytes, 0, move.n_size % columns * element};
 }
 
-Region TargetRegion(const FixpipeCall& move, const Layout& layout, std::uint64_t nd_count) {
+// What the result covers: whole pieces, and a narrower last one of results of one byte.
+struct TargetRegions {
+    Region whole;
+    Region last;
+};
+
+TargetRegions RegionsOf(const FixpipeCall& move, const Layout& layout) {
     const std::uint64_t element = ElementBytes(move.target.dtype);
     if (move.row_major) {
-        return Region{0, move.n_size * element, move.m_size, layout.row_bytes, nd_count, layout.nd_bytes};
+        return {Region{0, move.n_size * element, move.m_size, layout.row_bytes, move.nd_count, layout.nd_bytes}, {}};
     }
-    return Region{0, move.m_size * layout.row_bytes, CeilDivide(move.n_size, layout.columns), layout.column_bytes};
+    const std::uint64_t pieces = move.n_size / layout.columns;
+    TargetRegions regions{Region{0, move.m_size * layout.row_bytes, pieces, layout.column_bytes}, {}};
+    if (pieces == 0) {
+        regions.whole = Region{};
+    }
+    if (move.n_size % layout.columns != 0) {
+        regions.last = Region{pieces * layout.column_bytes, move.m_size * layout.last_row_bytes};
+    }
+    return regions;
+}
+
+// Gathers one row of the source.
+void Gather(const FixpipeCall& move, const std::byte* row, float* values) {
+    for (std::uint64_t column = 0; column < move.n_size; column += kColumns) {
+        std::memcpy(values + column, row + column / kColumns * move.source_stride * kRowBytes, kRowBytes);
+    }
 }
 
 // One matrix, row by row. Rows that are converted are gathered first, so that the conversion runs over whole rows.
-void MoveMatrix(Access& access, const FixpipeCall& move, const GlobalStore& store, const Converter& converter,
+void MoveMatrix(Access& access, const FixpipeCall& move, const GlobalStore& store, const FixpipeConverter& converter,
                 const std::byte* data, std::uint64_t nd, bool carries) {
     const Layout layout = LayoutOf(move);
     const std::uint64_t element = ElementBytes(move.target.dtype);
@@ -210,24 +130,22 @@ void MoveMatrix(Access& access, const FixpipeCall& move, const GlobalStore& stor
     std::vector<std::byte> converted(values.size() * 4);
     for (std::uint64_t row = 0; row < move.m_size; ++row) {
         const std::uint64_t row_base = source_base + row * kRowBytes;
-        const std::uint64_t target_base = nd * layout.nd_bytes + row * layout.row_bytes;
         if (!converter.keeps()) {
-            for (std::uint64_t column = 0; column < move.n_size; column += kColumns) {
-                std::memcpy(&values[column], data + row_base + column / kColumns * strip, kRowBytes);
-            }
+            Gather(move, data + row_base, values.data());
             converter.Convert(converted.data(), values.data());
             if (move.row_major) {
-                store.Put(target_base, converted.data(), move.n_size * element);
+                store.Put(nd * layout.nd_bytes + row * layout.row_bytes, converted.data(), move.n_size * element);
                 continue;
             }
         }
         for (std::uint64_t column = 0; column < move.n_size; column += layout.columns) {
-            const std::uint64_t bytes = std::min<std::uint64_t>(layout.columns, move.n_size - column) * element;
+            const std::uint64_t columns = std::min<std::uint64_t>(layout.columns, move.n_size - column);
             const std::uint64_t from = row_base + column / kColumns * strip + column % kColumns * 4;
-            const std::uint64_t to = target_base + column / layout.columns * layout.column_bytes;
-            store.Put(to, converter.keeps() ? data + from : converted.data() + column * element, bytes);
+            const std::uint64_t to = nd * layout.nd_bytes + column / layout.columns * layout.column_bytes +
+                                     row * (columns == layout.columns ? layout.row_bytes : layout.last_row_bytes);
+            store.Put(to, converter.keeps() ? data + from : converted.data() + column * element, columns * element);
             if (carries) {
-                access.Carries(move.target, to, move.source, from, bytes);
+                access.Carries(move.target, to, move.source, from, columns * element);
             }
         }
     }
@@ -254,10 +172,15 @@ FixpipeCall WithState(const FixpipeCall& given, FixpipeState& state) {
             move.has_scales = true;
             move.scales = Operand{Space::kFixpipe, DType::kUint64, state.quant_vector_address, 0, 0};
         }
-    } else if (move.row_major) {
-        state.nd_count = static_cast<std::uint16_t>(move.nd_count);
-        state.source_nd_stride = static_cast<std::uint16_t>(move.source_nd_stride);
-        state.target_nd_stride = static_cast<std::uint16_t>(move.target_nd_stride);
+    } else {
+        if (move.row_major) {
+            state.nd_count = static_cast<std::uint16_t>(move.nd_count);
+            state.source_nd_stride = static_cast<std::uint16_t>(move.source_nd_stride);
+            state.target_nd_stride = static_cast<std::uint16_t>(move.target_nd_stride);
+        }
+        if (HasScale(move.quant) && !IsVector(move.quant)) {
+            state.quant_scalar = move.scale;
+        }
     }
     if (!move.row_major) {
         move.nd_count = 1;
@@ -281,8 +204,16 @@ void Execute(const FixpipeCall& given) {
     if (move.n_size == 0 || move.m_size == 0 || move.nd_count == 0) {
         return;
     }
-    const Converter converter(access, move);
-    const bool carries = move.quant == Quant::kNone && !move.relu && core.state.atomic.mode == AtomicMode::kNone;
+    const FixpipeConverter converter(access, move);
+    if (!given.from_state && move.has_scales) {
+        // The call copies its scales to the start of the Fixpipe buffer, at most 256 at a time.
+        core.state.fixpipe.quant_vector_address = 0;
+        access.Undefines(Operand{Space::kFixpipe, DType::kUint64, 0, 0, 0},
+                         Region{0, std::min<std::uint64_t>(move.n_size, 256) * 8});
+    }
+    const Layout layout = LayoutOf(move);
+    const TargetRegions regions = RegionsOf(move, layout);
+    const bool carries = converter.keeps() && core.state.atomic.mode == AtomicMode::kNone;
     const std::byte* data = nullptr;
     for (std::uint64_t nd = 0; nd < move.nd_count; ++nd) {
         WaitForUnits(access, call, move.unit_flag, UnitsOf(move, nd));
@@ -290,49 +221,11 @@ void Execute(const FixpipeCall& given) {
             data = carries ? access.ReadsToCarry(move.source, "src", region) : access.Reads(move.source, "src", region);
         });
     }
-    const GlobalStore store(access, move.target, "dst", TargetRegion(move, LayoutOf(move), move.nd_count));
+    GlobalStore store(access, move.target, "dst", regions.whole);
+    store.Extend(access, regions.last);
     for (std::uint64_t nd = 0; nd < move.nd_count; ++nd) {
         MoveMatrix(access, move, store, converter, data, nd, carries && !SourceDefined(access, move, nd));
         HandOverUnits(access, call, move.unit_flag, UnitsOf(move, nd));
-    }
-}
-
-void SetFixpipeNzToNd(std::uint32_t nd_count, std::uint32_t source_nd_stride, std::uint32_t target_nd_stride,
-                      const Site& site) {
-    Core& core = CurrentCore();
-    const Call call{"SetFixpipeNz2ndFlag", Pipe::kScalar, site};
-    Access access(core, call);
-    access.Require(nd_count >= 1 && nd_count <= 65535, "ndNum", nd_count, "1..65535");
-    access.Require(source_nd_stride <= 512 && (source_nd_stride >= 1 || nd_count == 1), "srcNdStride", source_nd_stride,
-                   "1..512, or 0 when ndNum is 1");
-    access.Require(target_nd_stride <= 65535 && (target_nd_stride >= 1 || nd_count == 1), "dstNdStride",
-                   target_nd_stride, "1..65535, or 0 when ndNum is 1");
-    core.state.fixpipe.nd_count = static_cast<std::uint16_t>(nd_count);
-    core.state.fixpipe.source_nd_stride = static_cast<std::uint16_t>(source_nd_stride);
-    core.state.fixpipe.target_nd_stride = static_cast<std::uint16_t>(target_nd_stride);
-}
-
-void SetFixpipeQuantScalar(std::uint64_t scale, const Site& site) {
-    Core& core = CurrentCore();
-    const Call call{"SetFixpipePreQuantFlag", Pipe::kScalar, site};
-    Access access(core, call);
-    core.state.fixpipe.quant_scalar = scale;
-}
-
-void SetFixpipeTensors(const Operand& quant, bool clear_units, const Site& site) {
-    Core& core = CurrentCore();
-    const Call call{"SetFixPipeConfig", Pipe::kScalar, site};
-    Access access(core, call);
-    if (clear_units) {
-        core.state.unit_flags.fill(0);
-    }
-    // A tensor elsewhere (L0C) is how kernels call this only to clear the unit flags.
-    if (quant.space == Space::kFixpipe) {
-        access.RequireAligned(quant, "quantPre", 128);
-        core.state.fixpipe.quant_vector_address = quant.address;
-    } else {
-        access.Require(clear_units, "memory of preTensor", static_cast<int>(quant.space),
-                       "the Fixpipe buffer, unless isUnitFlag is true");
     }
 }
 

@@ -32,6 +32,9 @@ inline std::uint32_t ElementBytes(DType dtype) {
     }
 }
 
+// Elements in 32 bytes: a row of a fractal.
+inline std::uint64_t GroupElements(DType dtype) { return dtype == DType::kInt4 ? 64 : 32 / ElementBytes(dtype); }
+
 // A 16 x 16 fractal of 16-bit elements, rows and columns exchanged. Source and target do not overlap.
 void TransposeFractal16(std::byte* target, const std::byte* source);
 // The same for undefined bytes.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoadData with LoadData3DParamsV2: a window of the image-to-column matrix of a feature map in L1 (NC1HWC0). Row m of
-// that matrix is an output position, a group of 32 bytes along k is one channel group at one filter point, that is one
-// 32-byte unit of L1. To L0A the window arrives as it is (ZZ) or transposed, to L0B always transposed (ZN).
+// LoadData with LoadData3DParamsV2: a window of the image-to-column matrix of a feature map in L1. To L0A the window
+// arrives as it is (ZZ) or transposed, to L0B always transposed (ZN). Repeats (SetLoadDataRepeat) put several windows
+// one after the other, along m or along k, as one larger window.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "core/core.h"
+#include "cube/feature_map.h"
 #include "cube/fractal.h"
 #include "machine/cube_calls.h"
 #include "move/regions.h"
@@ -20,22 +21,31 @@ bool IsNop(const Load3dCall& load) {
            load.m_extension == 0 || load.filter_w == 0 || load.filter_h == 0;
 }
 
-void RequireRanges(Access& access, const Load3dCall& load, std::uint32_t group) {
+// A last plane of narrower pixels: a power of two of elements, four or more (eight of 4 bits).
+bool ChannelsFit(std::uint32_t channels, DType dtype) {
+    const std::uint64_t group = GroupElements(dtype);
+    const std::uint64_t rest = channels % group;
+    const std::uint64_t least = dtype == DType::kInt4 ? 8 : 4;
+    return rest == 0 || (rest >= least && (rest & (rest - 1)) == 0);
+}
+
+void RequireRanges(Access& access, const Load3dCall& load) {
+    const auto group = static_cast<std::uint32_t>(GroupElements(load.target.dtype));
     const bool to_left = load.target.space == Space::kL0A;
     const DType dtype = load.target.dtype;
     access.RequireSpace(load.source, "src", Space::kL1);
     access.Require(to_left || load.target.space == Space::kL0B, "memory of dst", static_cast<int>(load.target.space),
                    "L0A, L0B");
-    access.Require(
-        dtype == DType::kFloat16 || dtype == DType::kBfloat16 || ElementBytes(dtype) == 4 ||
-            (to_left && !load.transpose && ElementBytes(dtype) == 1 && dtype != DType::kInt4),
-        "dtype", static_cast<int>(dtype),
-        "half, bfloat16_t, 32-bit types; 8-bit types to L0A without transposition (int4b_t is not modelled)");
+    access.Require(dtype == DType::kFloat16 || dtype == DType::kBfloat16 || ElementBytes(dtype) == 4 ||
+                       (to_left && !load.transpose && ElementBytes(dtype) == 1),
+                   "dtype", static_cast<int>(dtype),
+                   "half, bfloat16_t, 32-bit types; 8-bit types and int4b_t to L0A without transposition");
     access.Require(load.source.dtype == dtype, "dtype of src", static_cast<int>(load.source.dtype), "the dtype of dst");
     access.Require(load.l1_height <= 32767, "l1H", load.l1_height, "0..32767");
     access.Require(load.l1_width <= 32767, "l1W", load.l1_width, "0..32767");
-    access.Require(load.channels <= 65535 && load.channels % group == 0, "channelSize", load.channels,
-                   "0..65535 in whole groups of 32 bytes (smaller groups are not modelled)");
+    access.Require(load.channels <= 65535 && ChannelsFit(load.channels, dtype), "channelSize", load.channels,
+                   "0..65535: whole groups of 32 bytes, then 0, 4, 8 or 16 elements (8, 16 or 32 of int4b_t) less than "
+                   "a group");
     access.Require(load.k_extension <= 65535, "kExtension", load.k_extension, "0..65535");
     access.Require(load.m_extension <= 65535, "mExtension", load.m_extension, "0..65535");
     access.Require(load.k_start <= 65535 && load.k_start % group == 0, "kStartPt", load.k_start,
@@ -52,83 +62,21 @@ void RequireRanges(Access& access, const Load3dCall& load, std::uint32_t group) 
     access.RequireAligned(load.source, "src", kBlockBytes);
 }
 
-// Sixteen rows of one group: where each unit lies in L1, or that it is padding.
-struct Band {
-    std::uint64_t rows = 0;
-    bool inside[kFractalRows] = {};
-    std::uint64_t offset[kFractalRows] = {};
-};
-
-// The image-to-column matrix in units of 32 bytes.
-class Columns {
-public:
-    Columns(const Load3dCall& load, const FeatureMatrixState& image, std::uint32_t group) : load_(load), image_(image) {
-        const std::uint64_t kernel_h = (load.filter_h - 1ULL) * load.dilation_h + 1;
-        const std::uint64_t kernel_w = (load.filter_w - 1ULL) * load.dilation_w + 1;
-        const std::uint64_t padded_h = std::uint64_t{image.height} + image.pad[2] + image.pad[3];
-        const std::uint64_t padded_w = std::uint64_t{image.width} + image.pad[0] + image.pad[1];
-        out_h_ = padded_h < kernel_h ? 0 : (padded_h - kernel_h) / load.stride_h + 1;
-        out_w_ = padded_w < kernel_w ? 0 : (padded_w - kernel_w) / load.stride_w + 1;
-        groups_ = std::uint64_t{load.channels} / group * load.filter_h * load.filter_w;
-    }
-
-    std::uint64_t rows() const { return out_h_ * out_w_; }
-    std::uint64_t groups() const { return groups_; }
-
-    // Where the filter's first point lies for an output position, in the padded image.
-    struct Position {
-        std::uint64_t h;
-        std::uint64_t w;
-    };
-    std::vector<Position> Positions(std::uint64_t first, std::uint64_t count) const {
-        std::vector<Position> positions(count);
-        std::uint64_t h = first / out_w_;
-        std::uint64_t w = first % out_w_;
-        for (Position& position : positions) {
-            position = {h * load_.stride_h, w * load_.stride_w};
-            if (++w == out_w_) {
-                w = 0;
-                ++h;
-            }
-        }
-        return positions;
-    }
-
-    // Byte offsets in L1 of `group`'s units at these positions; a unit in the padding is not `inside`.
-    void Find(std::uint64_t group, const Position* positions, Band* band) const {
-        const std::uint64_t points = std::uint64_t{load_.filter_h} * load_.filter_w;
-        const std::uint64_t point = group % points;
-        const std::uint64_t add_h = point / load_.filter_w * load_.dilation_h;
-        const std::uint64_t add_w = point % load_.filter_w * load_.dilation_w;
-        const std::uint64_t plane = group / points * image_.height;
-        for (std::uint64_t i = 0; i < band->rows; ++i) {
-            // Left of or above the image the differences wrap around and are too large.
-            const std::uint64_t h = positions[i].h + add_h - image_.pad[2];
-            const std::uint64_t w = positions[i].w + add_w - image_.pad[0];
-            band->inside[i] = h < image_.height && w < image_.width;
-            band->offset[i] = ((plane + h) * image_.width + w) * kBlockBytes;
-        }
-    }
-
-private:
-    const Load3dCall& load_;
-    const FeatureMatrixState& image_;
-    std::uint64_t out_h_ = 0;
-    std::uint64_t out_w_ = 0;
-    std::uint64_t groups_ = 0;
-};
-
 // Where element `lane` of unit (row, group) of the window goes, in bytes.
 class Placement {
 public:
-    Placement(const Load3dCall& load, std::uint64_t rows, std::uint64_t groups, std::uint32_t element_bytes)
+    Placement(const Load3dCall& load, std::uint64_t rows, std::uint64_t groups)
         : transposed_(load.transpose || load.target.space == Space::kL0B),
           to_left_(load.target.space == Space::kL0A),
-          element_(element_bytes),
+          element_(ElementBytes(load.target.dtype)),
           bands_(CeilDivide(rows, kFractalRows)),
           groups_(groups) {}
 
     bool transposed() const { return transposed_; }
+    std::uint64_t bands() const { return bands_; }
+    std::uint64_t groups() const { return groups_; }
+    std::uint64_t element() const { return element_; }
+    std::uint64_t per_group() const { return kBlockBytes / element_; }
 
     std::uint64_t Unit(std::uint64_t row, std::uint64_t group) const {
         return (row / kFractalRows * groups_ + group) * kFractalBytes + row % kFractalRows * kBlockBytes;
@@ -144,12 +92,27 @@ public:
             to_left_ ? line / kFractalRows * across_count + across : across * lines + line / kFractalRows;
         return fractal * kFractalBytes + line % kFractalRows * kBlockBytes + row % per_group * element_;
     }
-    std::uint64_t Bytes() const {
+    // What is written. Of 32-bit types an odd last group fills half a fractal; the other half keeps what it held.
+    struct Regions {
+        Region whole;
+        Region half;
+    };
+    Regions Written() const {
         if (!transposed_) {
-            return bands_ * groups_ * kFractalBytes;
+            return {Region{0, bands_ * groups_ * kFractalBytes}, {}};
         }
-        const std::uint64_t per_group = kBlockBytes / element_;
-        return CeilDivide(groups_ * per_group, kFractalRows) * (bands_ * kFractalRows / per_group) * kFractalBytes;
+        const std::uint64_t lines = groups_ * per_group();
+        const std::uint64_t bands = lines / kFractalRows;
+        const std::uint64_t across = bands_ * kFractalRows / per_group();
+        if (lines % kFractalRows == 0) {
+            return {Region{0, bands * across * kFractalBytes}, {}};
+        }
+        const std::uint64_t rest = lines % kFractalRows * kBlockBytes;
+        if (to_left_) {
+            return {Region{0, bands * across * kFractalBytes},
+                    Region{bands * across * kFractalBytes, rest, across, kFractalBytes}};
+        }
+        return {Region{}, Region{0, bands * kFractalBytes + rest, across, (bands + 1) * kFractalBytes}};
     }
 
 private:
@@ -160,89 +123,254 @@ private:
     std::uint64_t groups_;
 };
 
-struct Window {
-    std::uint64_t first_group;
-    std::uint64_t groups;
-    std::uint64_t first_row;
-    std::uint64_t rows;
+// Sixteen rows of a group for each band, as they lie in L1. Per host thread: an instruction runs to its end.
+std::vector<std::byte>& ThreadColumn() {
+    thread_local std::vector<std::byte> column;
+    return column;
+}
+
+// The feature map in L1. With a boundary, addresses beyond it start again at the beginning of L1.
+class Source {
+public:
+    Source(Access& access, const Load3dCall& load, std::uint32_t boundary)
+        : access_(access), operand_(load.source), boundary_(boundary) {
+        if (boundary_ != 0) {
+            start_ = operand_.address;
+            operand_ = Operand{Space::kL1, operand_.dtype, 0, 0, 0};
+        }
+    }
+
+    const Operand& operand() const { return operand_; }
+
+    // Calls visit(done, offset of the operand, count) for each stretch of `bytes` at `offset` of the map that lies in
+    // one piece.
+    template <typename Visit>
+    void ForEachStretch(std::uint64_t offset, std::uint64_t bytes, Visit visit) const {
+        for (std::uint64_t done = 0; done < bytes;) {
+            std::uint64_t at = start_ + offset + done;
+            std::uint64_t count = bytes - done;
+            if (boundary_ != 0) {
+                at %= boundary_;
+                count = std::min(count, boundary_ - at);
+            }
+            visit(done, at, count);
+            done += count;
+        }
+    }
+    // Declares the read and calls visit(done, count, data).
+    template <typename Visit>
+    void Read(std::uint64_t offset, std::uint64_t bytes, Visit visit) const {
+        ForEachStretch(offset, bytes, [&](std::uint64_t done, std::uint64_t at, std::uint64_t count) {
+            visit(done, count, access_.ReadsToCarry(operand_, "src", Region{at, count}) + at);
+        });
+    }
+
+private:
+    Access& access_;
+    Operand operand_;
+    std::uint64_t boundary_;
+    std::uint64_t start_ = 0;
 };
 
-// Declares the reads of a band, neighbouring units as one, and gathers its units.
-void Gather(Access& access, const Load3dCall& load, const Band& band, std::byte* fractal) {
-    for (std::uint64_t first = 0; first < band.rows;) {
-        std::uint64_t last = first + 1;
-        while (band.inside[first] && last < band.rows && band.inside[last] &&
-               band.offset[last] == band.offset[last - 1] + kBlockBytes) {
-            ++last;
-        }
-        if (band.inside[first]) {
-            const std::uint64_t bytes = (last - first) * kBlockBytes;
-            const std::byte* data = access.ReadsToCarry(load.source, "src", Region{band.offset[first], bytes});
-            std::memcpy(fractal + first * kBlockBytes, data + band.offset[first], bytes);
-        }
-        first = last;
+// One window on its way from L1 to L0A or L0B.
+class Window {
+public:
+    Window(Access& access, const Load3dCall& load, FeatureMap& map, const Placement& placement, std::byte* result)
+        : access_(access),
+          load_(load),
+          map_(map),
+          placement_(placement),
+          source_(access, load, access.core().state.load_repeat.boundary),
+          column_(ThreadColumn()),
+          result_(result) {
+        column_.resize(std::max<std::size_t>(column_.size(), placement.bands() * kFractalBytes));
     }
-}
 
-bool SourceDefined(const Access& access, const Load3dCall& load, const Band& band) {
-    bool defined = true;
-    for (std::uint64_t row = 0; row < band.rows; ++row) {
-        defined = defined && (!band.inside[row] || access.AllDefined(load.source, band.offset[row], kBlockBytes));
+    // `group` of the matrix becomes group `to` of the window.
+    void Move(std::uint64_t group, std::uint64_t to) {
+        const FeatureMap::Group what = map_.Describe(group);
+        const std::byte* column = Gather(what);
+        Scatter(column, to);
+        if (access_.ChecksInitialisation()) {
+            Carry(what, to);
+        }
     }
-    return defined;
-}
 
-void Scatter(Access& access, const Load3dCall& load, const Placement& placement, const Band& band,
-             std::uint64_t first_row, std::uint64_t group, const std::byte* fractal, std::byte* result) {
-    const std::uint64_t element = ElementBytes(load.target.dtype);
-    const bool turns = placement.transposed();
-    const bool checks = access.ChecksInitialisation();
-    // Whole pieces of the result: rows as they are, or a full fractal turned.
-    if ((!turns || (element == 2 && band.rows == kFractalRows)) && SourceDefined(access, load, band)) {
-        const std::uint64_t to = turns ? placement.Element(first_row, group, 0) : placement.Unit(first_row, group);
-        if (turns) {
-            TransposeFractal16(result + to, fractal);
-        } else {
-            std::memcpy(result + to, fractal, band.rows * kBlockBytes);
+    // Lanes of the result's fractals that no row reaches hold nothing.
+    void UndefineRest() {
+        const std::uint64_t rows = map_.chosen();
+        const std::uint64_t all_rows = placement_.bands() * kFractalRows;
+        const std::uint64_t lines = placement_.groups() * placement_.per_group();
+        if (!placement_.transposed()) {
+            for (std::uint64_t group = 0; group < placement_.groups(); ++group) {
+                for (std::uint64_t row = rows; row < all_rows; ++row) {
+                    Undefine(placement_.Unit(row, group), kBlockBytes);
+                }
+            }
+            return;
         }
-        if (checks) {
-            access.Writes(load.target, "dst", Region{to, band.rows * kBlockBytes});
+        for (std::uint64_t row = rows; row < all_rows; ++row) {
+            for (std::uint64_t line = 0; line < lines; ++line) {
+                Undefine(placement_.Element(row, 0, line), placement_.element());
+            }
         }
+    }
+
+private:
+    void Undefine(std::uint64_t at, std::uint64_t bytes) {
+        Poison(result_ + at, bytes);
+        access_.Undefines(load_.target, Region{at, bytes});
+    }
+
+    // The group's rows back to back: in L1 itself when they lie there like that.
+    const std::byte* Gather(const FeatureMap::Group& what) {
+        const std::uint64_t rows = map_.chosen();
+        const std::byte* direct = nullptr;
+        if (what.pieces > 1 || rows % kFractalRows != 0) {
+            Poison(column_.data(), RoundUp(rows, kFractalRows) * kBlockBytes);
+        }
+        for (std::uint64_t piece = 0; piece < what.pieces && what.first_point + piece < map_.points(); ++piece) {
+            for (const PixelRun& run : map_.Runs(what.first_point + piece)) {
+                std::byte* to = column_.data() + run.row * kBlockBytes + piece * what.pixel_bytes;
+                if (!run.inside) {
+                    Pad(to, run.count, what.pixel_bytes);
+                    continue;
+                }
+                const bool alone = what.pieces == 1 && run.count == rows && rows % kFractalRows == 0;
+                source_.Read(what.plane_offset + run.pixel * what.pixel_bytes, run.count * what.pixel_bytes,
+                             [&](std::uint64_t done, std::uint64_t count, const std::byte* data) {
+                                 if (alone && count == rows * kBlockBytes) {
+                                     direct = data;
+                                 } else {
+                                     Place(to, done, data, count, what.pixel_bytes);
+                                 }
+                             });
+            }
+        }
+        return direct != nullptr ? direct : column_.data();
+    }
+
+    // Pixels lie back to back in L1 and 32 bytes apart in the column.
+    static void Place(std::byte* to, std::uint64_t done, const std::byte* data, std::uint64_t bytes,
+                      std::uint64_t pixel_bytes) {
+        if (pixel_bytes == kBlockBytes) {
+            std::memcpy(to + done, data, bytes);
+            return;
+        }
+        for (std::uint64_t i = 0; i < bytes;) {
+            const std::uint64_t at = done + i;
+            const std::uint64_t count = std::min(pixel_bytes - at % pixel_bytes, bytes - i);
+            std::memcpy(to + at / pixel_bytes * kBlockBytes + at % pixel_bytes, data + i, count);
+            i += count;
+        }
+    }
+
+    void Pad(std::byte* to, std::uint64_t rows, std::uint64_t bytes) const {
+        for (std::uint64_t row = 0; row < rows; ++row) {
+            FillPattern(to + row * kBlockBytes, bytes, access_.core().state.load_padding_value,
+                        static_cast<std::uint32_t>(placement_.element()));
+        }
+    }
+
+    void Scatter(const std::byte* column, std::uint64_t group) {
+        for (std::uint64_t row = 0; row < map_.chosen(); row += kFractalRows) {
+            const std::byte* from = column + row * kBlockBytes;
+            if (!placement_.transposed()) {
+                const std::uint64_t rows = std::min(kFractalRows, map_.chosen() - row);
+                std::memcpy(result_ + placement_.Unit(row, group), from, rows * kBlockBytes);
+            } else if (placement_.element() == 2) {
+                TransposeFractal16(result_ + placement_.Element(row, group, 0), from);
+            } else {
+                Turn8x8(result_ + placement_.Element(row, group, 0), from);
+                Turn8x8(result_ + placement_.Element(row + 8, group, 0), from + 8 * kBlockBytes);
+            }
+        }
+    }
+
+    static void Turn8x8(std::byte* to, const std::byte* from) {
+        std::uint32_t source[64];
+        std::uint32_t target[64];
+        std::memcpy(source, from, sizeof source);
+        for (int row = 0; row < 8; ++row) {
+            for (int column = 0; column < 8; ++column) {
+                target[column * 8 + row] = source[row * 8 + column];
+            }
+        }
+        std::memcpy(to, target, sizeof target);
+    }
+
+    // Undefined bytes of L1 are undefined in the result; so are pieces that do not exist.
+    void Carry(const FeatureMap::Group& what, std::uint64_t group) {
+        for (std::uint64_t piece = 0; piece < what.pieces; ++piece) {
+            if (what.first_point + piece >= map_.points()) {
+                for (std::uint64_t row = 0; row < map_.chosen(); ++row) {
+                    ForEachPart(row, group, piece * what.pixel_bytes, what.pixel_bytes,
+                                [&](std::uint64_t to, std::uint64_t, std::uint64_t bytes) { Undefine(to, bytes); });
+                }
+                continue;
+            }
+            for (const PixelRun& run : map_.Runs(what.first_point + piece)) {
+                if (run.inside) {
+                    CarryRun(what, run, group, piece);
+                }
+            }
+        }
+    }
+
+    void CarryRun(const FeatureMap::Group& what, const PixelRun& run, std::uint64_t group, std::uint64_t piece) {
+        source_.ForEachStretch(what.plane_offset + run.pixel * what.pixel_bytes, run.count * what.pixel_bytes,
+                               [&](std::uint64_t done, std::uint64_t at, std::uint64_t count) {
+                                   if (access_.AllDefined(source_.operand(), at, count)) {
+                                       return;
+                                   }
+                                   for (std::uint64_t i = 0; i < count; i += what.pixel_bytes) {
+                                       const std::uint64_t row = run.row + (done + i) / what.pixel_bytes;
+                                       ForEachPart(row, group, piece * what.pixel_bytes, what.pixel_bytes,
+                                                   [&](std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
+                                                       access_.Carries(load_.target, to, source_.operand(),
+                                                                       at + i + from, bytes);
+                                                   });
+                                   }
+                               });
+    }
+
+    // Where bytes [first, first + bytes) of a row of a group go: visit(offset in the result, offset from `first`,
+    // bytes).
+    template <typename Visit>
+    void ForEachPart(std::uint64_t row, std::uint64_t group, std::uint64_t first, std::uint64_t bytes, Visit visit) {
+        if (!placement_.transposed()) {
+            visit(placement_.Unit(row, group) + first, 0, bytes);
+            return;
+        }
+        const std::uint64_t element = placement_.element();
+        for (std::uint64_t at = 0; at < bytes; at += element) {
+            visit(placement_.Element(row, group, (first + at) / element), at, element);
+        }
+    }
+
+    Access& access_;
+    const Load3dCall& load_;
+    FeatureMap& map_;
+    const Placement& placement_;
+    Source source_;
+    std::vector<std::byte>& column_;
+    std::byte* result_;
+};
+
+void RequireRepeats(Access& access, const Load3dCall& load, const LoadRepeatState& repeat) {
+    const std::uint64_t group = GroupElements(load.target.dtype);
+    const bool turns = load.transpose || load.target.space == Space::kL0B;
+    if (repeat.times == 1) {
         return;
     }
-    const std::uint64_t pieces = turns ? kBlockBytes / element : 1;
-    const std::uint64_t bytes = kBlockBytes / pieces;
-    for (std::uint64_t row = 0; row < band.rows; ++row) {
-        for (std::uint64_t piece = 0; piece < pieces; ++piece) {
-            const std::uint64_t to =
-                turns ? placement.Element(first_row + row, group, piece) : placement.Unit(first_row + row, group);
-            std::memcpy(result + to, fractal + row * kBlockBytes + piece * bytes, bytes);
-            if (checks) {
-                access.Writes(load.target, "dst", Region{to, bytes});
-            }
-            if (checks && band.inside[row]) {
-                access.Carries(load.target, to, load.source, band.offset[row] + piece * bytes, bytes);
-            }
-        }
-    }
-}
-
-void MoveWindow(Access& access, const Load3dCall& load, const Columns& columns, const Placement& placement,
-                const Window& window, std::byte* result) {
-    const std::vector<Columns::Position> positions = columns.Positions(window.first_row, window.rows);
-    const std::uint32_t element_bytes = ElementBytes(load.target.dtype);
-    std::byte fractal[kFractalBytes];
-    for (std::uint64_t group = 0; group < window.groups; ++group) {
-        for (std::uint64_t row = 0; row < window.rows; row += kFractalRows) {
-            Band band;
-            band.rows = std::min(kFractalRows, window.rows - row);
-            columns.Find(window.first_group + group, &positions[row], &band);
-            if (std::find(band.inside, band.inside + band.rows, false) != band.inside + band.rows) {
-                FillPattern(fractal, kFractalBytes, access.core().state.load_padding_value, element_bytes);
-            }
-            Gather(access, load, band, fractal);
-            Scatter(access, load, placement, band, row, group, fractal, result);
-        }
+    if (repeat.mode == 0) {
+        access.Require(load.m_extension % kFractalRows == 0, "mExtension", load.m_extension,
+                       "a multiple of 16 with repeats along m");
+    } else {
+        access.Require(load.k_extension % group == 0, "kExtension", load.k_extension,
+                       "a multiple of 32 bytes with repeats along k");
+        access.Require(turns || load.m_extension <= kFractalRows, "mExtension", load.m_extension,
+                       "1..16 with repeats along k without transposition (the documents leave the order of more open)");
     }
 }
 
@@ -264,58 +392,44 @@ void Execute(const Load3dCall& given) {
     Load3dCall load = given;
     load.l1_height = image.height;
     load.l1_width = image.width;
-    const std::uint32_t element_bytes = ElementBytes(load.target.dtype);
-    const std::uint32_t group_elements = static_cast<std::uint32_t>(kBlockBytes) / element_bytes;
-    RequireRanges(access, load, group_elements);
-    if (IsNop(load)) {
+    RequireRanges(access, load);
+    const LoadRepeatState& repeat = core.state.load_repeat;
+    if (IsNop(load) || repeat.times == 0) {
         return;
     }
-    const Columns columns(load, image, group_elements);
-    const std::uint64_t first_group = load.k_start / group_elements;
-    const std::uint64_t groups = CeilDivide(load.k_extension, group_elements);
-    access.Require(first_group + groups <= columns.groups(), "kStartPt + kExtension",
-                   static_cast<std::int64_t>(load.k_start) + load.k_extension,
-                   "at most channelSize * filterH * filterW");
-    access.Require(load.m_start < columns.rows(), "mStartPt", load.m_start, "below the number of output positions");
-    const std::uint64_t rows = std::min<std::uint64_t>(load.m_extension, columns.rows() - load.m_start);
-
-    const Placement placement(load, load.m_extension, groups, element_bytes);
-    std::byte* result = access.Writes(load.target, "dst", Region{0, placement.Bytes()});
-    // Lines that no element reaches hold nothing afterwards.
-    Poison(result, placement.Bytes());
-    access.Undefines(load.target, Region{0, placement.Bytes()});
-
-    MoveWindow(access, load, columns, placement, {first_group, groups, load.m_start, rows}, result);
-}
-
-void SetFeatureMatrix(bool right, std::uint32_t height, std::uint32_t width, const std::uint8_t pad[4],
-                      const Site& site) {
-    Core& core = CurrentCore();
-    const Call call{"SetFmatrix", Pipe::kScalar, site};
-    Access access(core, call);
-    access.Require(height <= 32767, "l1H", height, "0..32767");
-    access.Require(width <= 32767, "l1W", width, "0..32767");
-    core.state.feature_matrix[right ? 1 : 0] =
-        FeatureMatrixState{true, height, width, {pad[0], pad[1], pad[2], pad[3]}};
-}
-
-void SetLoadBoundary(std::uint32_t boundary, const Site& site) {
-    const Call call{"SetLoadDataBoundary", Pipe::kScalar, site};
-    Access access(CurrentCore(), call);
-    access.Require(boundary == 0, "boundaryValue", boundary, "0 (addresses that wrap around in L1 are not modelled)");
-}
-
-void SetLoadRepeat(std::uint32_t repeat_times, const Site& site) {
-    const Call call{"SetLoadDataRepeat", Pipe::kScalar, site};
-    Access access(CurrentCore(), call);
-    access.Require(repeat_times == 1, "repeatTime", repeat_times, "1 (repeated windows are not modelled)");
-}
-
-void SetLoadPaddingValue(std::uint64_t bits, const Site& site) {
-    Core& core = CurrentCore();
-    const Call call{"SetLoadDataPaddingValue", Pipe::kScalar, site};
-    Access access(core, call);
-    core.state.load_padding_value = bits;
+    RequireRepeats(access, load, repeat);
+    access.Require(repeat.boundary == 0 || load.source.address < repeat.boundary, "address of src",
+                   static_cast<std::int64_t>(load.source.address), "below the boundary of SetLoadDataBoundary");
+    FeatureMap map(load, image);
+    const std::uint64_t per_group = GroupElements(load.target.dtype);
+    const std::uint64_t m_repeats = repeat.mode == 0 ? repeat.times : 1;
+    const std::uint64_t k_repeats = repeat.mode == 0 ? 1 : repeat.times;
+    const std::uint64_t groups = CeilDivide(load.k_extension, per_group);
+    const std::uint64_t last_group = load.k_start / per_group + (k_repeats - 1) * repeat.stride + groups;
+    access.Require(
+        last_group <= map.groups(), "kStartPt + kExtension",
+        static_cast<std::int64_t>(load.k_start + (k_repeats - 1) * repeat.stride * per_group + load.k_extension),
+        "at most channelSize * filterH * filterW");
+    for (std::uint64_t i = 0; i < m_repeats; ++i) {
+        const std::uint64_t first = load.m_start + i * repeat.stride * kFractalRows;
+        access.Require(first < map.rows(), "mStartPt", static_cast<std::int64_t>(first),
+                       "below the number of output positions");
+        const std::uint64_t rows = std::min<std::uint64_t>(load.m_extension, map.rows() - first);
+        access.Require(rows == load.m_extension || i + 1 == m_repeats, "mExtension", load.m_extension,
+                       "within the output positions for all repeats but the last");
+        map.ChooseRows(first, rows);
+    }
+    const Placement placement(load, m_repeats * load.m_extension, k_repeats * groups);
+    const Placement::Regions written = placement.Written();
+    access.Writes(load.target, "dst", written.whole);
+    std::byte* result = access.Writes(load.target, "dst", written.half);
+    Window window(access, load, map, placement, result);
+    for (std::uint64_t i = 0; i < k_repeats; ++i) {
+        for (std::uint64_t group = 0; group < groups; ++group) {
+            window.Move(load.k_start / per_group + i * repeat.stride + group, i * groups + group);
+        }
+    }
+    window.UndefineRest();
 }
 
 }  // namespace ascend_attention::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoadDataWithTranspose: each step takes a square from L1 (32 x 32 of one byte, 16 x 16 otherwise), transposes it and
-// writes it as one or two fractals of L0A or L0B. A 32-bit square is two neighbouring 16 x 8 fractals side by side.
+// LoadDataWithTranspose: each step takes a square from L1 (64 x 64 of 4 bits, 32 x 32 of one byte, 16 x 16 otherwise),
+// transposes it and writes it as one, two or four fractals of L0A or L0B. A 32-bit square is two neighbouring 16 x 8
+// fractals side by side.
 #include <cstring>
 
 #include "core/core.h"
@@ -15,26 +16,64 @@ namespace {
 struct Square {
     std::uint64_t side;      // elements
     std::uint64_t fractals;  // of both source and result
-    std::uint64_t element_bytes;
+    std::uint64_t bits;      // of an element
 };
 
 Square SquareOf(DType dtype) {
+    if (dtype == DType::kInt4) {
+        return {64, 4, 4};
+    }
     switch (ElementBytes(dtype)) {
         case 1:
-            return {32, 2, 1};
+            return {32, 2, 8};
         case 2:
-            return {16, 1, 2};
+            return {16, 1, 16};
         default:
-            return {16, 2, 4};
+            return {16, 2, 32};
     }
 }
 
-// Byte offset of element (row, column) of a square whose fractals start `fractal_step` apart. Rows are 32 bytes; 8-bit
-// squares stack their fractals, 32-bit squares put them side by side.
+// Byte offset of element (row, column) of a square whose fractals start `fractal_step` apart. Rows are 32 bytes;
+// squares of 4 and 8 bits stack their fractals, those of 32 bits put them side by side.
 std::uint64_t OffsetOf(const Square& square, std::uint64_t row, std::uint64_t column, std::uint64_t fractal_step) {
-    const std::uint64_t at = column * square.element_bytes;
+    const std::uint64_t at = column * square.bits / 8;
     const std::uint64_t fractal = row / kFractalRows + at / kBlockBytes;
     return fractal * fractal_step + row % kFractalRows * kBlockBytes + at % kBlockBytes;
+}
+
+void TransposeSquare(std::byte* target, const std::byte* source, const Square& square, std::uint64_t fractal_step) {
+    if (square.bits == 16) {
+        TransposeFractal16(target, source);
+        return;
+    }
+    for (std::uint64_t row = 0; row < square.side; ++row) {
+        for (std::uint64_t column = 0; column < square.side; ++column) {
+            const std::byte* from = source + OffsetOf(square, row, column, kFractalBytes);
+            std::byte* to = target + OffsetOf(square, column, row, fractal_step);
+            if (square.bits == 32) {
+                std::memcpy(to, from, 4);
+            } else if (square.bits == 8) {
+                *to = *from;
+            } else {
+                const std::byte value = (column % 2 == 0 ? *from : *from >> 4) & std::byte{0xF};
+                *to = row % 2 == 0 ? (*to & std::byte{0xF0}) | value : (*to & std::byte{0xF}) | value << 4;
+            }
+        }
+    }
+}
+
+void CarrySquare(Access& access, const LoadTransposeCall& load, std::uint64_t to, std::uint64_t from,
+                 const Square& square, std::uint64_t fractal_step) {
+    if (access.AllDefined(load.source, from, square.fractals * kFractalBytes)) {
+        return;
+    }
+    const std::uint64_t bytes = CeilDivide(square.bits, 8);
+    for (std::uint64_t row = 0; row < square.side; ++row) {
+        for (std::uint64_t column = 0; column < square.side; ++column) {
+            access.Carries(load.target, to + OffsetOf(square, column, row, fractal_step), load.source,
+                           from + OffsetOf(square, row, column, kFractalBytes), bytes);
+        }
+    }
 }
 
 void RequireRanges(Access& access, const LoadTransposeCall& load) {
@@ -42,16 +81,15 @@ void RequireRanges(Access& access, const LoadTransposeCall& load) {
     access.RequireSpace(load.source, "src", Space::kL1);
     access.Require(load.target.space == Space::kL0A || load.target.space == Space::kL0B, "memory of dst",
                    static_cast<int>(load.target.space), "L0A, L0B");
-    access.Require(
-        dtype != DType::kInt4 && dtype != DType::kInt16 && dtype != DType::kUint16 && ElementBytes(dtype) < 8, "dtype",
-        static_cast<int>(dtype), "8-bit, half, bfloat16_t, 32-bit (int4b_t is not modelled)");
+    access.Require((dtype != DType::kInt4 || load.target.space == Space::kL0B) && dtype != DType::kInt16 &&
+                       dtype != DType::kUint16 && ElementBytes(dtype) < 8,
+                   "dtype", static_cast<int>(dtype), "8-bit types, half, bfloat16_t, 32-bit types, and int4b_t to L0B");
     access.Require(load.source.dtype == dtype, "dtype of src", static_cast<int>(load.source.dtype), "the dtype of dst");
     access.Require(load.start_index <= 65535, "startIndex", load.start_index, "0..65535");
     access.Require(load.repeat_times <= 255, "repeatTimes", load.repeat_times, "0..255");
     access.Require(load.source_stride <= 65535, "srcStride", load.source_stride, "0..65535");
     access.Require(load.target_gap <= 65535, "dstGap", load.target_gap, "0..65535");
     access.Require(load.target_fractal_gap <= 65535, "dstFracGap", load.target_fractal_gap, "0..65535");
-    access.Require(load.source_fractal_gap == 0, "srcFracGap", load.source_fractal_gap, "0 on this architecture");
     access.Require(load.address_mode <= 1, "addrMode", load.address_mode, "0, 1");
     access.RequireAligned(load.target, "dst", kFractalBytes);
     access.RequireAligned(load.source, "src", kBlockBytes);
@@ -87,15 +125,9 @@ void Execute(const LoadTransposeCall& load) {
     for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint64_t from = lowest + (descending ? count - 1 - i : i) * source_stride;
         const std::uint64_t to = i * target_stride;
-        for (std::uint64_t row = 0; row < square.side; ++row) {
-            for (std::uint64_t column = 0; column < square.side; ++column) {
-                const std::uint64_t source_at = from + OffsetOf(square, row, column, kFractalBytes);
-                const std::uint64_t target_at = to + OffsetOf(square, column, row, fractal_step);
-                std::memcpy(result + target_at, data + source_at, square.element_bytes);
-                if (access.ChecksInitialisation()) {
-                    access.Carries(load.target, target_at, load.source, source_at, square.element_bytes);
-                }
-            }
+        TransposeSquare(result + to, data + from, square, fractal_step);
+        if (access.ChecksInitialisation()) {
+            CarrySquare(access, load, to, from, square, fractal_step);
         }
     }
 }

@@ -4,7 +4,10 @@
 // part: they are not read as operands, and of C they hold nothing afterwards.
 #include "cube/mmad_kernel.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
+#include <vector>
 
 #include "core/core.h"
 #include "cube/fractal.h"
@@ -22,14 +25,20 @@ constexpr std::uint64_t kResultRowBytes = 64;  // 16 columns of 4 bytes
 void RequireTypes(Access& access, const MmadCall& mmad) {
     const DType type = mmad.left.dtype;
     const bool floating = type == DType::kFloat16 || type == DType::kBfloat16 || type == DType::kFloat32;
-    const char* allowed = "int8_t*int8_t->int32_t, half*half, bfloat16_t*bfloat16_t or float*float->float";
-    access.Require(floating || type == DType::kInt8, "dtype of fm", static_cast<int>(type), allowed);
+    if (mmad.sparse) {
+        access.Require(type == DType::kInt8, "dtype of fm", static_cast<int>(type), "int8_t");
+    }
+    const char* allowed =
+        "int8_t*int8_t or int4b_t*int4b_t->int32_t, half*half, bfloat16_t*bfloat16_t or float*float->float";
+    access.Require(floating || type == DType::kInt8 || type == DType::kInt4, "dtype of fm", static_cast<int>(type),
+                   allowed);
     access.Require(mmad.right.dtype == type, "dtype of filter", static_cast<int>(mmad.right.dtype), allowed);
     const DType result = floating ? DType::kFloat32 : DType::kInt32;
     access.Require(mmad.target.dtype == result, "dtype of dst", static_cast<int>(mmad.target.dtype), allowed);
     if (mmad.has_bias) {
         access.Require(mmad.bias.dtype == result, "dtype of bias", static_cast<int>(mmad.bias.dtype),
                        "the dtype of dst");
+        access.Require(type != DType::kInt4, "bias", 1, "none with int4b_t");
     }
 }
 
@@ -56,17 +65,16 @@ void RequireRanges(Access& access, const MmadCall& mmad) {
 struct FractalGrid {
     std::uint64_t rows;
     std::uint64_t k;
-    std::uint64_t element_bytes;
+    std::uint64_t group;         // elements along k in 32 bytes
     std::uint64_t row_stride;    // bytes between 16-row bands
     std::uint64_t group_stride;  // bytes between neighbours along k
 };
 
 const std::byte* ReadFractals(Access& access, const Operand& operand, const char* name, const FractalGrid& grid) {
-    const std::uint64_t group = kBlockBytes / grid.element_bytes;
     const std::uint64_t bands = grid.rows / kFractalRows;
-    const std::uint64_t groups = grid.k / group;
+    const std::uint64_t groups = grid.k / grid.group;
     const std::uint64_t row_tail = grid.rows % kFractalRows;
-    const std::uint64_t k_tail = grid.k % group * grid.element_bytes;
+    const std::uint64_t k_tail = CeilDivide(grid.k % grid.group * kBlockBytes, grid.group);
     const std::byte* data = nullptr;
     if (bands != 0 && groups != 0) {
         const bool dense = grid.row_stride * bands == bands * groups * kFractalBytes ||
@@ -100,33 +108,82 @@ struct ResultGrid {
     std::uint64_t strip_bytes;
 };
 
-void ReadResult(Access& access, const Operand& target, const ResultGrid& grid) {
-    const std::uint64_t full = grid.n / 16;
-    const std::uint64_t tail = grid.n % 16;
+// How many of the leading columns hold values. Kernels round n up: a bias and an accumulator may end in columns that
+// nothing has written, whole ones, and the result is undefined there. Anything else undefined counts as used.
+std::uint64_t DefinedColumns(const ResultGrid& grid, std::uint64_t rows,
+                             const std::function<bool(std::uint64_t)>& strip,
+                             const std::function<bool(std::uint64_t, std::uint64_t)>& element) {
+    std::uint64_t defined = 0;
+    for (std::uint64_t index = 0; index < grid.strips; ++index) {
+        const std::uint64_t end = std::min<std::uint64_t>(grid.n, (index + 1) * 16);
+        if (strip(index)) {
+            if (defined != index * 16) {
+                return grid.n;
+            }
+            defined = end;
+            continue;
+        }
+        for (std::uint64_t column = index * 16; column < end; ++column) {
+            std::uint64_t count = 0;
+            for (std::uint64_t row = 0; row < rows; ++row) {
+                count += element(row, column) ? 1 : 0;
+            }
+            if (count == rows && defined == column) {
+                ++defined;
+            } else if (count != 0) {
+                return grid.n;
+            }
+        }
+    }
+    return defined == 0 ? grid.n : defined;
+}
+
+// C of an accumulation. Returns the columns that hold values.
+std::uint64_t ReadResult(Access& access, const Operand& target, const ResultGrid& grid) {
+    const auto at = [&](std::uint64_t row, std::uint64_t column) {
+        return column / 16 * grid.strip_bytes + row * kResultRowBytes + column % 16 * 4;
+    };
+    std::uint64_t columns = grid.n;
+    if (access.ChecksInitialisation()) {
+        columns = DefinedColumns(
+            grid, grid.m,
+            [&](std::uint64_t strip) {
+                return access.AllDefined(target, strip * grid.strip_bytes, grid.m * kResultRowBytes);
+            },
+            [&](std::uint64_t row, std::uint64_t column) { return access.AllDefined(target, at(row, column), 4); });
+    }
+    const std::uint64_t full = columns / 16;
+    const std::uint64_t tail = columns % 16;
     if (full != 0) {
         access.Reads(target, "dst", Pieces(0, grid.m * kResultRowBytes, full, grid.strip_bytes));
     }
     if (tail != 0) {
         access.Reads(target, "dst", Region{full * grid.strip_bytes, tail * 4, grid.m, kResultRowBytes});
     }
+    return columns;
 }
 
-// What the m rows of C hold before the first product.
-void StartResult(Access& access, const MmadCall& mmad, std::byte* c, const ResultGrid& grid) {
+// What the m rows of C hold before the first product. Returns the columns that hold values.
+std::uint64_t StartResult(Access& access, const MmadCall& mmad, std::byte* c, const ResultGrid& grid) {
     if (mmad.c_init_zero) {
         for (std::uint64_t strip = 0; strip < grid.strips; ++strip) {
             std::memset(c + strip * grid.strip_bytes, 0, grid.m * kResultRowBytes);
         }
-        return;
-    }
-    if (!mmad.has_bias && !mmad.c_from_bias_table) {
-        return;
+        return grid.n;
     }
     Operand bias = mmad.bias;
     if (!mmad.has_bias) {
         bias = Operand{Space::kBias, mmad.target.dtype, 0, 0, 0};  // cmatrixSource without a tensor: the table's start
     }
-    const std::byte* values = access.Reads(bias, "bias", Region{0, grid.n * 4});
+    std::uint64_t defined = grid.n;
+    if (access.ChecksInitialisation()) {
+        const auto element = [&](std::uint64_t, std::uint64_t column) {
+            return access.AllDefined(bias, column * 4, 4);
+        };
+        defined = DefinedColumns(grid, 1, [](std::uint64_t) { return false; }, element);
+    }
+    const std::byte* values = access.ReadsToCarry(bias, "bias", Region{0, grid.n * 4});
+    access.Reads(bias, "bias", Region{0, defined * 4});
     for (std::uint64_t strip = 0; strip < grid.strips; ++strip) {
         const std::uint64_t columns = strip * 16 + 16 <= grid.n ? 16 : grid.n % 16;
         for (std::uint64_t row = 0; row < grid.m; ++row) {
@@ -134,10 +191,12 @@ void StartResult(Access& access, const MmadCall& mmad, std::byte* c, const Resul
                         columns * 4);
         }
     }
+    return defined;
 }
 
-// The fractals are written whole; what is not part of m x n is left without a value.
-void UndefinePadding(Access& access, const Operand& target, std::byte* c, const ResultGrid& grid) {
+// The fractals are written whole; what is not part of the first `columns` of m rows is left without a value.
+void UndefinePadding(Access& access, const Operand& target, std::byte* c, const ResultGrid& grid,
+                     std::uint64_t columns) {
     const std::uint64_t row_bytes = grid.strip_bytes - grid.m * kResultRowBytes;
     if (row_bytes != 0) {
         for (std::uint64_t strip = 0; strip < grid.strips; ++strip) {
@@ -145,27 +204,50 @@ void UndefinePadding(Access& access, const Operand& target, std::byte* c, const 
         }
         access.Undefines(target, Region{grid.m * kResultRowBytes, row_bytes, grid.strips, grid.strip_bytes});
     }
-    const std::uint64_t tail = grid.n % 16;
-    if (tail != 0) {
-        const std::uint64_t first = (grid.strips - 1) * grid.strip_bytes + tail * 4;
+    for (std::uint64_t column = columns; column < grid.strips * 16; column = (column / 16 + 1) * 16) {
+        const std::uint64_t first = column / 16 * grid.strip_bytes + column % 16 * 4;
+        const std::uint64_t bytes = (16 - column % 16) * 4;
         for (std::uint64_t row = 0; row < grid.m; ++row) {
-            Poison(c + first + row * kResultRowBytes, (16 - tail) * 4);
+            Poison(c + first + row * kResultRowBytes, bytes);
         }
-        access.Undefines(target, Region{first, (16 - tail) * 4, grid.m, kResultRowBytes});
+        access.Undefines(target, Region{first, bytes, grid.m, kResultRowBytes});
+    }
+}
+
+// What LoadDataWithSparse has left beside B's fractals.
+const std::byte* Indices(Access& access, const MmadCall& mmad) {
+    const std::vector<std::byte>& indices = access.core().state.sparse_indices;
+    access.Require(!indices.empty(), "filter", 0, "fractals that LoadDataWithSparse has loaded");
+    return indices.data() + mmad.right.address / 4;
+}
+
+void Multiply(Access& access, const MmadCall& mmad, std::byte* c, const std::byte* left, const std::byte* right,
+              MmadShape shape) {
+    const DType type = mmad.left.dtype;
+    auto* integers = reinterpret_cast<std::int32_t*>(c);
+    if (mmad.sparse) {
+        access.Require(MultiplySparse(integers, left, right, Indices(access, mmad), shape), "index", 3, "0..2");
+    } else if (type == DType::kInt8 || type == DType::kInt4) {
+        MultiplyIntegers(integers, left, right, type, shape);
+    } else {
+        const Hf32State& hf32 = access.core().state.hf32;
+        if (hf32.enabled && type == DType::kFloat32) {
+            shape.hf32 = hf32.ties_to_zero ? Hf32::kTiesToZero : Hf32::kTiesToEven;
+        }
+        MultiplyFloat(reinterpret_cast<float*>(c), left, right, type, shape);
     }
 }
 
 }  // namespace
 
 void Execute(const MmadCall& mmad) {
-    const Call call{"Mmad", Pipe::kCube, mmad.site};
+    const Call call{mmad.sparse ? "MmadWithSparse" : "Mmad", Pipe::kCube, mmad.site};
     Access access(CurrentCore(), call);
     RequireRanges(access, mmad);
     if (mmad.m == 0 || mmad.n == 0 || mmad.k == 0) {
         return;
     }
-    const std::uint64_t element_bytes = ElementBytes(mmad.left.dtype);
-    const std::uint64_t group = kBlockBytes / element_bytes;
+    const std::uint64_t group = GroupElements(mmad.left.dtype);
     const std::uint64_t strips = CeilDivide(mmad.n, 16);
     std::uint64_t left_row_fractals = CeilDivide(mmad.k, group);
     if (mmad.k_direction_align && mmad.left.dtype == DType::kFloat32) {
@@ -180,28 +262,43 @@ void Execute(const MmadCall& mmad) {
     WaitForUnits(access, call, mmad.unit_flag, units);
 
     const std::byte* left =
-        shape.left_is_vector
-            ? access.Reads(mmad.left, "fm", Region{0, mmad.k * element_bytes})
-            : ReadFractals(access, mmad.left, "fm",
-                           {mmad.m, mmad.k, element_bytes, left_row_fractals * kFractalBytes, kFractalBytes});
-    const std::byte* right = ReadFractals(access, mmad.right, "filter",
-                                          {mmad.n, mmad.k, element_bytes, kFractalBytes, strips * kFractalBytes});
+        shape.left_is_vector ? access.Reads(mmad.left, "fm", Region{0, CeilDivide(mmad.k * kBlockBytes, group)})
+                             : ReadFractals(access, mmad.left, "fm",
+                                            {mmad.m, mmad.k, group, left_row_fractals * kFractalBytes, kFractalBytes});
+    const std::byte* right =
+        ReadFractals(access, mmad.right, "filter",
+                     {mmad.n, mmad.sparse ? SparseRows(mmad.k) : mmad.k, group, kFractalBytes, strips * kFractalBytes});
     const bool continues = !mmad.c_init_zero && !mmad.has_bias && !mmad.c_from_bias_table;
+    std::uint64_t columns = mmad.n;
     if (continues) {
-        ReadResult(access, mmad.target, grid);
+        columns = ReadResult(access, mmad.target, grid);
         // The lanes of the last fractals beyond m x n are accumulated on too; nobody may use what is in them.
         access.ReadsToCarry(mmad.target, "dst", Region{0, strips * grid.strip_bytes});
     }
     std::byte* c = access.Writes(mmad.target, "dst", Region{0, strips * grid.strip_bytes});
-
-    StartResult(access, mmad, c, grid);
-    if (mmad.left.dtype == DType::kInt8) {
-        MultiplyInt8(reinterpret_cast<std::int32_t*>(c), left, right, shape);
-    } else {
-        MultiplyFloat(reinterpret_cast<float*>(c), left, right, mmad.left.dtype, shape);
+    if (!continues) {
+        columns = StartResult(access, mmad, c, grid);
     }
-    UndefinePadding(access, mmad.target, c, grid);
+    Multiply(access, mmad, c, left, right, shape);
+    UndefinePadding(access, mmad.target, c, grid, columns);
     HandOverUnits(access, call, mmad.unit_flag, units);
+}
+
+void SetHf32(bool enabled, const Site& site) {
+    const Call call{"SetHF32Mode", Pipe::kScalar, site};
+    Access access(CurrentCore(), call);
+    access.core().state.hf32.enabled = enabled;
+}
+
+void SetHf32TiesToZero(bool ties_to_zero, const Site& site) {
+    const Call call{"SetHF32TransMode", Pipe::kScalar, site};
+    Access access(CurrentCore(), call);
+    access.core().state.hf32.ties_to_zero = ties_to_zero;
+}
+
+void SetMatrixLayout(const char* name, const Site& site) {
+    const Call call{name, Pipe::kScalar, site};
+    Access access(CurrentCore(), call);
 }
 
 }  // namespace ascend_attention::sim

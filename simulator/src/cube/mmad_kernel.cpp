@@ -45,6 +45,16 @@ Scratch& ThreadScratch() {
     return scratch;
 }
 
+// 11 fraction bits are left. Infinities and NaNs stay what they are.
+void RoundToHf32(float* values, std::uint64_t count, Hf32 mode) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint32_t bits = BitsOf(values[i]);
+        const std::uint32_t up = mode == Hf32::kTiesToEven ? 0x7FFU + (bits >> 12 & 1U) : 0x7FFU;
+        const bool special = (bits & 0x7F800000U) == 0x7F800000U;
+        values[i] = FloatOf(special ? bits : (bits + up) & 0xFFFFF000U);
+    }
+}
+
 namespace portable {
 
 struct Row {
@@ -212,36 +222,6 @@ void MultiplyFloat(float* c, const std::byte* a, const std::byte* b, DType opera
     const std::vector<Version>& versions = Versions();
     const Version& version = versions[forced < 0 ? 0 : static_cast<std::size_t>(forced)];
     version.kernel(c, a, b, operands, shape, ThreadScratch());
-}
-
-void MultiplyInt8(std::int32_t* c, const std::byte* a, const std::byte* b, const MmadShape& shape) {
-    constexpr std::uint64_t kGroup = 32;  // k per fractal
-    const std::uint64_t strips = (shape.n + 15ULL) / 16;
-    const std::uint64_t strip_values = (shape.m + 15ULL) / 16 * 16 * kStripColumns;
-    const auto value = [](const std::byte* at) { return static_cast<std::int32_t>(static_cast<std::int8_t>(*at)); };
-    for (std::uint64_t strip = 0; strip < strips; ++strip) {
-        for (std::uint64_t row = 0; row < shape.m; ++row) {
-            // At most 4095 products below 2^14: the sum of one call fits 32 bits, only adding it to C can overflow.
-            std::int32_t sums[kStripColumns] = {};
-            for (std::uint64_t k = 0; k < shape.k; ++k) {
-                const std::uint64_t left =
-                    shape.left_is_vector
-                        ? k
-                        : (row / 16 * shape.left_row_fractals + k / kGroup) * 512 + row % 16 * kGroup + k % kGroup;
-                const std::int32_t factor = value(a + left);
-                const std::byte* column = b + (k / kGroup * strips + strip) * 512 + k % kGroup;
-                for (int i = 0; i < kStripColumns; ++i) {
-                    sums[i] += factor * value(column + i * kGroup);
-                }
-            }
-            std::int32_t* target = c + strip * strip_values + row * kStripColumns;
-            for (int i = 0; i < kStripColumns; ++i) {
-                const std::int64_t sum = std::int64_t{target[i]} + sums[i];
-                target[i] = static_cast<std::int32_t>(std::clamp<std::int64_t>(
-                    sum, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
-            }
-        }
-    }
 }
 
 int KernelVersions() { return static_cast<int>(Versions().size()); }

@@ -4,8 +4,9 @@
 
 #include "core/core.h"
 #include "machine/move_calls.h"
-#include "move/global_store.h"
+#include "move/blocks.h"
 #include "move/regions.h"
+#include "numerics/half.h"
 
 namespace ascend_attention::sim {
 
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::uint64_t kBiasUnit = 64;
 constexpr std::uint64_t kFixpipeUnit = 128;
+
+constexpr const char* kPaths =
+    "GM-UB, GM-L1, UB-GM, L1-GM, UB-UB, L1-BT, L1-FB (UB-L1 through a Matmul object and L1-L0C are not modelled)";
 
 // What one path of the machine moves: the pipe that does it and the units of its parameters, in bytes.
 struct Path {
@@ -43,13 +47,6 @@ Path PathOf(Space source, Space target) {
     return {Pipe::kScalar, kBlockBytes, kBlockBytes, kBlockBytes, false, false};
 }
 
-struct Blocks {
-    std::uint64_t bytes;
-    std::uint64_t count;
-    std::uint64_t source_stride;
-    std::uint64_t target_stride;
-};
-
 void RequireAlignment(Access& access, const Operand& operand, const char* name, bool ub_side,
                       std::uint32_t element_bytes) {
     switch (operand.space) {
@@ -71,34 +68,16 @@ void RequireAlignment(Access& access, const Operand& operand, const char* name, 
     }
 }
 
-void MoveBlocks(Access& access, const Operand& target, const Operand& source, const Blocks& blocks) {
-    const Region from = Pieces(0, blocks.bytes, blocks.count, blocks.source_stride);
-    const Region to = Pieces(0, blocks.bytes, blocks.count, blocks.target_stride);
-    const bool contiguous = from.count0 == 1 && to.count0 == 1;
-    const std::uint64_t count = contiguous ? 1 : blocks.count;
-    const std::uint64_t bytes = contiguous ? from.bytes : blocks.bytes;
-
-    if (target.space == Space::kGlobal) {
-        const bool atomic = access.core().state.atomic.mode != AtomicMode::kNone;
-        const std::byte* data = atomic ? access.Reads(source, "src", from) : access.ReadsToCarry(source, "src", from);
-        const GlobalStore store(access, target, "dst", to);
-        for (std::uint64_t i = 0; i < count; ++i) {
-            store.Put(i * blocks.target_stride, data + i * blocks.source_stride, bytes);
-        }
-        if (atomic) {
-            return;
-        }
-    } else {
-        const std::byte* data = access.ReadsToCarry(source, "src", from);
-        std::byte* result = access.Writes(target, "dst", to);
-        for (std::uint64_t i = 0; i < count; ++i) {
-            std::memmove(result + i * blocks.target_stride, data + i * blocks.source_stride, bytes);
-        }
-    }
-    if (access.ChecksInitialisation()) {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            access.Carries(target, i * blocks.target_stride, source, i * blocks.source_stride, bytes);
-        }
+// half in L1 becomes float in the bias table. A unit is 16 values: 32 bytes there, 64 here.
+void Widen(Access& access, const CopyBlocksCall& copy) {
+    const std::uint64_t values = copy.block_len * kBiasUnit / 4;
+    const std::uint64_t source_stride = values * 2 + copy.source_gap * kBlockBytes;
+    const std::uint64_t target_stride = values * 4 + copy.target_gap * kBiasUnit;
+    const std::byte* data = access.Reads(copy.source, "src", Pieces(0, values * 2, copy.block_count, source_stride));
+    std::byte* result = access.Writes(copy.target, "dst", Pieces(0, values * 4, copy.block_count, target_stride));
+    for (std::uint64_t block = 0; block < copy.block_count; ++block) {
+        HalfToFloat(reinterpret_cast<float*>(result + block * target_stride),
+                    reinterpret_cast<const std::uint16_t*>(data + block * source_stride), values);
     }
 }
 
@@ -108,8 +87,7 @@ void Execute(const CopyBlocksCall& copy) {
     const Path path = PathOf(copy.source.space, copy.target.space);
     const Call call{"DataCopy", path.pipe, copy.site};
     Access access(CurrentCore(), call);
-    access.Require(path.exists, "path of the copy", static_cast<int>(copy.target.space),
-                   "GM-UB, GM-L1, UB-GM, L1-GM, UB-UB, L1-BT, L1-FB");
+    access.Require(path.exists, "path of the copy", static_cast<int>(copy.target.space), kPaths);
     access.Require(copy.block_count <= 4095, "blockCount", copy.block_count, "0..4095");
     access.Require(copy.block_len <= 65535, "blockLen", copy.block_len, "0..65535");
     access.Require(copy.source_gap <= 65535, "srcStride", copy.source_gap, "0..65535");
@@ -118,6 +96,14 @@ void Execute(const CopyBlocksCall& copy) {
     RequireAlignment(access, copy.target, "dst", ub_side, copy.element_bytes);
     RequireAlignment(access, copy.source, "src", ub_side, copy.element_bytes);
     if (copy.block_count == 0 || copy.block_len == 0) {
+        return;
+    }
+    const bool widens = copy.target.space == Space::kBias && copy.source.dtype == DType::kFloat16 &&
+                        copy.target.dtype == DType::kFloat32;
+    access.Require(widens || copy.source.dtype == copy.target.dtype, "dtype of src",
+                   static_cast<int>(copy.source.dtype), "the dtype of dst; half for float in the bias table");
+    if (widens) {
+        Widen(access, copy);
         return;
     }
     Blocks blocks{};
@@ -133,8 +119,7 @@ void Execute(const CopyCountCall& copy) {
     const Path path = PathOf(copy.source.space, copy.target.space);
     const Call call{"DataCopy", path.pipe, copy.site};
     Access access(CurrentCore(), call);
-    access.Require(path.exists, "path of the copy", static_cast<int>(copy.target.space),
-                   "GM-UB, GM-L1, UB-GM, L1-GM, UB-UB, L1-BT, L1-FB");
+    access.Require(path.exists, "path of the copy", static_cast<int>(copy.target.space), kPaths);
     const std::uint64_t bytes = std::uint64_t{copy.count} * copy.element_bytes;
     // The machine would round down to whole blocks and leave the rest out without a word.
     access.Require(bytes % kBlockBytes == 0, "count * sizeof(T)", static_cast<std::int64_t>(bytes),

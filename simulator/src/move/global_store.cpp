@@ -82,13 +82,21 @@ void CombineBytes(const AtomicState& state, std::byte* target, const std::byte* 
 }  // namespace
 
 GlobalStore::GlobalStore(Access& access, const Operand& target, const char* name, const Region& region)
-    : state_(access.core().state.atomic) {
+    : state_(target.space == Space::kGlobal ? access.core().state.atomic : AtomicState{}),
+      operand_(target),
+      name_(name) {
     if (atomic()) {
         access.Require(target.dtype == state_.dtype, "dtype of the store", static_cast<int>(target.dtype),
                        "the type given to SetAtomicAdd/Max/Min while an atomic mode is in force");
-        access.Reads(target, name, region);
     }
-    target_ = access.Writes(target, name, region);
+    Extend(access, region);
+}
+
+void GlobalStore::Extend(Access& access, const Region& region) {
+    if (atomic()) {
+        access.Reads(operand_, name_, region);
+    }
+    target_ = access.Writes(operand_, name_, region);
 }
 
 void GlobalStore::Combine(std::uint64_t offset, const std::byte* source, std::uint64_t bytes) const {
@@ -104,7 +112,26 @@ void SetAtomic(const char* name, AtomicRequest request, DType dtype, const Site&
                            dtype == DType::kBfloat16 || dtype == DType::kInt32 || dtype == DType::kInt16 ||
                            dtype == DType::kInt8;
     access.Require(supported, "T", static_cast<int>(dtype), "int8_t, int16_t, half, bfloat16_t, int32_t, float");
-    core.state.atomic = AtomicState{static_cast<AtomicMode>(request), dtype};
+    AtomicMode mode = static_cast<AtomicMode>(request);
+    if (request == AtomicRequest::kType) {
+        mode = core.state.atomic.mode == AtomicMode::kNone ? AtomicMode::kAdd : core.state.atomic.mode;
+    }
+    core.state.atomic = AtomicState{mode, dtype};
+}
+
+void SetStoreAtomic(std::uint16_t type, std::uint16_t operation, const Site& site) {
+    const Call call{"SetStoreAtomicConfig", Pipe::kScalar, site};
+    Access access(CurrentCore(), call);
+    access.Require(type <= 6, "type", type, "0..6");
+    access.Require(operation == 0, "op", operation, "0");
+    access.core().state.store_atomic = StoreAtomicState{type, operation};
+}
+
+void GetStoreAtomic(std::uint16_t* type, std::uint16_t* operation, const Site& site) {
+    const Call call{"GetStoreAtomicConfig", Pipe::kScalar, site};
+    Access access(CurrentCore(), call);
+    *type = access.core().state.store_atomic.type;
+    *operation = access.core().state.store_atomic.operation;
 }
 
 }  // namespace ascend_attention::sim

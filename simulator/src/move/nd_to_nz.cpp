@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DataCopy with Nd2NzParams: row-major matrices in GM become columns of 32-byte groups in L1. Group c of row r lies at
 // (c * dstNzC0Stride + r * dstNzNStride) * 32 bytes. A last group that the matrix does not fill is completed with
-// zeros.
+// zeros; in UB, where the same call makes the same layout, document and headers disagree about it.
 #include <algorithm>
 #include <cstring>
 
@@ -13,8 +13,21 @@ namespace ascend_attention::sim {
 
 namespace {
 
+// To UB the call is a loop of DataCopyPad in the device's own headers, which does what the document says for these
+// values only.
+void RequirePlain(Access& access, const CopyNdToNzCall& copy) {
+    access.Require(copy.target.dtype != DType::kFloat32, "dtype", static_cast<int>(copy.target.dtype),
+                   "not float to UB (document and headers disagree; not modelled)");
+    access.Require(copy.nd_count <= 1, "ndNum", copy.nd_count, "0, 1 to UB (more are not modelled)");
+    access.Require(copy.target_row_stride == 1, "dstNzNStride", copy.target_row_stride, "1 to UB");
+    access.Require(copy.rows <= 255 || copy.source_row_stride == copy.columns, "srcDValue", copy.source_row_stride,
+                   "dValue when more than 255 rows go to UB");
+}
+
 void RequireRanges(Access& access, const CopyNdToNzCall& copy) {
-    access.RequireSpace(copy.target, "dst", Space::kL1);
+    const bool to_ub = copy.target.space == Space::kUb;
+    access.Require(to_ub || copy.target.space == Space::kL1, "memory of dst", static_cast<int>(copy.target.space),
+                   "L1, UB");
     access.RequireSpace(copy.source, "src", Space::kGlobal);
     access.RequireAligned(copy.target, "dst", kBlockBytes);
     access.Require(copy.element_bytes <= 4, "sizeof(T)", copy.element_bytes, "1, 2 or 4");
@@ -30,6 +43,9 @@ void RequireRanges(Access& access, const CopyNdToNzCall& copy) {
     access.Require(copy.target_matrix_stride <= 16384, "dstNzMatrixStride", copy.target_matrix_stride, "0..16384");
     access.Require(copy.target_matrix_stride * copy.element_bytes % kBlockBytes == 0 || copy.nd_count <= 1,
                    "dstNzMatrixStride", copy.target_matrix_stride, "a multiple of 32 bytes");
+    if (to_ub) {
+        RequirePlain(access, copy);
+    }
 }
 
 // Writes one matrix in 32-byte copies. Four rows at a time: rows and groups often lie a power of two apart, and walking
@@ -114,6 +130,14 @@ void Execute(const CopyNdToNzCall& copy) {
         if (access.ChecksInitialisation()) {
             CarryGroups(access, copy, nd * target_matrix, nd * source_matrix);
         }
+    }
+    const std::uint64_t tail = row_bytes % kBlockBytes;
+    if (copy.target.space == Space::kUb && tail != 0) {
+        const std::uint64_t last = (groups - 1) * copy.target_c0_stride * kBlockBytes + tail;
+        for (std::uint64_t row = 0; row < copy.rows; ++row) {
+            Poison(result + last + row * kBlockBytes, kBlockBytes - tail);
+        }
+        access.Undefines(copy.target, Region{last, kBlockBytes - tail, copy.rows, kBlockBytes});
     }
 }
 

@@ -28,7 +28,7 @@ def expected_rows(a: np.ndarray, b: np.ndarray, c: np.ndarray, scales: np.ndarra
     by_column = (bytes_product.astype(np.float32) * scales).astype(np.float16)
     return [
         ("LoadDataWithTranspose", left @ right),
-        ("LoadDataWithTranspose V2", product),
+        ("LoadDataWithTranspose of the second square", product),
         ("InitConstValue", np.full((SIDE, SIDE), 2, np.float32) @ c.astype(np.float32)),
         ("Fill", filled @ c.astype(np.float32)),
         ("LoadData of a window", product),

@@ -99,3 +99,14 @@ def test_undefined_values_must_not_be_combined(side: int) -> None:
     operands = [given("gm", "float32", np.zeros(8, np.float32)), given("ub", "float32", np.ones(8, np.float32))]
     operands[side].defined[:] = 0
     refused("SetAtomicAdd", operands, {"blockCount": 1, "blockLen": 32}, "vector", "uninitialised")
+
+
+@pytest.mark.parametrize(("mode", "name"), [(0, "SetAtomicAdd"), (2, "SetAtomicMax"), (3, "SetAtomicMin")])
+def test_the_type_of_the_mode_can_be_changed(mode: int, name: str, seed: int) -> None:
+    """Without a mode the type alone starts to add."""
+    rng = np.random.default_rng(seed)
+    old, new = values(rng, "int16", 64), values(rng, "int16", 64)
+    operands = [given("gm", "int16", old), given("ub", "int16", new)]
+    state = {"atomic_mode": mode, "atomic_dtype": DTYPE_NUMBERS["float32"]}
+    outputs, _ = execute("SetAtomicType", operands, {"blockLen": 128}, "vector", "checked", state)
+    assert np.array_equal(outputs[0].typed(), combined(name, old, new))

@@ -123,6 +123,6 @@ def test_limits(change: dict[str, int], mentions: str, mode: str) -> None:
 def test_place_and_type() -> None:
     gm = given("gm", "float16", np.zeros(512, np.float16))
     refused("DataCopy", [given("l1", "float16", np.zeros(512, np.float16), 16), gm], GOOD, "cube", "multiple of 32")
-    refused("DataCopy", [given("ub", "float16", np.zeros(512, np.float16)), gm], GOOD, "vector", "must lie in L1")
+    refused("DataCopy", [given("l0a", "float16", np.zeros(512, np.float16)), gm], GOOD, "cube", "memory of dst")
     wide = [given("l1", "int64", np.zeros(512, np.int64)), given("gm", "int64", np.zeros(512, np.int64))]
     refused("DataCopy", wide, GOOD, "cube", "sizeof(T) is 8")
