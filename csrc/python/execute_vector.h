@@ -27,5 +27,6 @@ sim::VectorCall VectorHead(const char* name, const Operands& operands, std::size
                            const sim::Site& site);
 
 void RegisterVectorSelections();  // csrc/python/sim_execute_vector_select.cpp
+void RegisterVectorLibrary();     // csrc/python/sim_execute_vector_library.cpp
 
 }  // namespace ascend_attention::python

@@ -196,6 +196,7 @@ void RegisterVectorExecutors() {
         {"Min", BinaryOp::kMin},
         {"And", BinaryOp::kAnd},
         {"Or", BinaryOp::kOr},
+        {"Xor", BinaryOp::kXor},
         {"AddRelu", BinaryOp::kAddRelu},
         {"SubRelu", BinaryOp::kSubRelu},
         {"MulAddDst", BinaryOp::kMulAddDst},
@@ -234,6 +235,7 @@ void RegisterVectorExecutors() {
     RegisterReduceAll("ReduceMin", ReduceOp::kMin);
     RegisterFills();
     RegisterVectorSelections();
+    RegisterVectorLibrary();
 }
 
 }  // namespace ascend_attention::python

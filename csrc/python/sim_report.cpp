@@ -198,6 +198,10 @@ py::dict StateToDict(const sim::MachineState& state) {
     result["quant_vector_address"] = state.fixpipe.quant_vector_address;
     result["deq_scale"] = state.deq_scale;
     result["padding_value"] = state.padding_value;
+    result["gathered_count"] = state.gathered_count;
+    for (const auto& [name, reduction] : {std::pair{"extreme", &state.extreme}, std::pair{"sum", &state.sum}}) {
+        result[name] = py::make_tuple(reduction->specified, reduction->value, reduction->index);
+    }
     return result;
 }
 

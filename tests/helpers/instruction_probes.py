@@ -197,6 +197,56 @@ def _atomic(name: str) -> Probe:
     return probe
 
 
+def _dequantise(source: str, target: str) -> Call:
+    operands = [_zeros("ub", target), _zeros("ub", source, address=4 * KB)]
+    sign = int(target == "int8") << 46
+    return "CastDeq", operands, {"mask": 128, "config": sign, "isVecDeq": False}, "vector"
+
+
+def _transpose_layout(source: str, target: str) -> Call:
+    operands = [_zeros("ub", target), _zeros("ub", source, address=4 * KB), _zeros("ub", "uint8", 4 * KB, 8 * KB)]
+    return "TransposeLayout", operands, {"transposeType": 11, "nSize": 1, "cSize": 1, "hSize": 4, "wSize": 8}, "vector"
+
+
+def _trans_data(source: str, target: str) -> Call:
+    blocks = list(range(0, 512, 32))
+    operands = [_zeros("ub", target), _zeros("ub", source, address=4 * KB)]
+    return "TransDataTo5HD", operands, {"dstList": blocks, "srcList": blocks}, "vector"
+
+
+def _sort(name: str) -> Probe:
+    def probe(source: str, target: str) -> Call:
+        dst, score = _zeros("ub", target), _zeros("ub", source, address=4 * KB)
+        if name == "Sort32":
+            return name, [dst, score, _zeros("ub", "uint32", address=8 * KB)], {}, "vector"
+        return name, [dst, score, _zeros("ub", source, address=8 * KB)], {"elementLengths": [4, 4]}, "vector"
+
+    return probe
+
+
+def _select_bytes(source: str, target: str) -> Call:
+    operands = [
+        _zeros("ub", target),
+        _zeros("ub", source, address=4 * KB),
+        _zeros("ub", "uint8", 2 * KB * 8 // BITS[source], address=8 * KB),
+        _zeros("ub", "uint8", address=16 * KB),
+    ]
+    columns = 2 * KB * 8 // BITS[source]
+    params = {"firstAxis": 1, "srcLastAxis": columns, "maskLastAxis": columns}
+    return "SelectWithBytesMask", operands, params, "vector"
+
+
+def _bilinear(source: str, target: str) -> Call:
+    operands = [
+        _zeros("ub", target),
+        _zeros("ub", source, address=4 * KB),
+        _zeros("ub", "uint32", address=8 * KB),
+        _zeros("ub", source, 32, address=12 * KB),
+        _zeros("ub", "uint8", address=16 * KB),
+    ]
+    return "BilinearInterpolation", operands, {"mask": 64, "hRepeat": 1, "vRepeat": 1}, "vector"
+
+
 ONE = [(dtype, dtype) for dtype in BITS]
 PAIRS = list(itertools.product(BITS, repeat=2))
 PRODUCTS = list(itertools.product(BITS, repeat=3))
@@ -239,6 +289,15 @@ PROBES: dict[str, tuple[Probe, list[tuple[str, ...]]]] = {
     "Gatherb": (_gather("Gatherb"), ONE),
     "GatherMask": (_unmasked("GatherMask", 1, src1Pattern=1), ONE),
     "Transpose": (_unmasked("Transpose", 1), ONE),
+    **{name: (_vector(name, 2), PAIRS) for name in ("AddReluCast", "SubReluCast", "MulCast", "AddDeqRelu")},
+    "CastDeq": (_dequantise, PAIRS),
+    "Transpose (layouts)": (_transpose_layout, ONE),
+    "TransDataTo5HD": (_trans_data, ONE),
+    "Sort32": (_sort("Sort32"), ONE),
+    "MrgSort": (_sort("MrgSort"), ONE),
+    "Xor": (_vector("Xor", 2), ONE),
+    "SelectWithBytesMask": (_select_bytes, ONE),
+    "BilinearInterpolation": (_bilinear, ONE),
     "DataCopy (blocks)": (_copy("ub", "gm", "vector", blockLen=1), ONE),
     "DataCopy (count)": (_count_copy, ONE),
     "DataCopy (ND to NZ)": (_nd_to_nz, ONE),

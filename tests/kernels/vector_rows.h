@@ -11,7 +11,7 @@ constexpr uint32_t kRowBytes = kRowCount * sizeof(float);
 class VectorRows {
 public:
     __aicore__ inline VectorRows(AscendC::TPipe& pipe, GM_ADDR x, GM_ADDR y, GM_ADDR out) {
-        pipe.InitBuffer(buffer_, 8 * kRowBytes);
+        pipe.InitBuffer(buffer_, 16 * kRowBytes);
         source_[0].SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), kRowCount);
         source_[1].SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y), kRowCount);
         out_ = out;

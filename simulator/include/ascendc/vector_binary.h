@@ -68,6 +68,7 @@ ASCEND_SIM_BINARY(AddRelu)
 ASCEND_SIM_BINARY(SubRelu)
 ASCEND_SIM_BINARY(FusedMulAdd)
 ASCEND_SIM_BINARY(FusedMulAddRelu)
+ASCEND_SIM_BINARY(MulAddRelu)  // the 9.x name of FusedMulAddRelu
 #undef ASCEND_SIM_BINARY
 
 template <typename T, typename U, bool isSetMask = true>

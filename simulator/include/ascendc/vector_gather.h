@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather, Gatherb, GatherMask, 16x16 Transpose.
+// Gather, Gatherb, GatherMask.
 #pragma once
 
 #include "ascendc/vector_params.h"
@@ -100,13 +100,10 @@ __aicore__ inline void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T
     rsvdCnt = sim::VectorGatherMask(call);
 }
 
-template <typename T>
-__aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                                 sim::Site site = sim::Site::Here()) {
-    sim::VectorCall call = vector_call::Head("Transpose", sim::VectorMask::Register(), 1, site);
-    call.dst = ToOperand(dst);
-    call.src0 = ToOperand(src);
-    sim::VectorTranspose(call);
+// Elements the last GatherMask kept.
+__aicore__ inline int64_t GetGatherMaskRemainCount(sim::Site site = sim::Site::Here()) {
+    return static_cast<int64_t>(
+        sim::ReadGatheredCount(sim::Call{"GetGatherMaskRemainCount", sim::Pipe::kScalar, site}));
 }
 
 }  // namespace AscendC

@@ -168,6 +168,30 @@ struct GatherMaskParams {
     uint8_t src1RepeatStride = DEFAULT_REPEAT_STRIDE;
 };
 
+// 16 configurations of CastDeq with vector.
+struct VdeqInfo {
+    __aicore__ VdeqInfo() {}
+    __aicore__ VdeqInfo(const float vdeqScaleIn[VDEQ_TENSOR_SIZE], const int16_t vdeqOffsetIn[VDEQ_TENSOR_SIZE],
+                        const bool vdeqSignModeIn[VDEQ_TENSOR_SIZE]) {
+        for (int32_t i = 0; i < VDEQ_TENSOR_SIZE; ++i) {
+            vdeqScale[i] = vdeqScaleIn[i];
+            vdeqOffset[i] = vdeqOffsetIn[i];
+            vdeqSignMode[i] = vdeqSignModeIn[i];
+        }
+    }
+
+    float vdeqScale[VDEQ_TENSOR_SIZE] = {};
+    int16_t vdeqOffset[VDEQ_TENSOR_SIZE] = {};
+    bool vdeqSignMode[VDEQ_TENSOR_SIZE] = {};
+};
+
+// 9.x: which operand of a call with a flexible scalar is the scalar.
+struct BinaryConfig {
+    int8_t scalarTensorIndex = 1;
+};
+constexpr BinaryConfig DEFAULT_BINARY_CONFIG = {1};
+struct BinaryDefaultType {};
+
 // How the public calls below become descriptors.
 namespace vector_call {
 
@@ -196,6 +220,12 @@ sim::VectorMask MaskOf(uint64_t mask) {
 template <bool isSetMask>
 sim::VectorMask CountOf(int64_t count) {
     return isSetMask ? sim::VectorMask::Count(count) : sim::VectorMask::Register();
+}
+
+// Signed mask arguments: a negative one arrives as a huge lane count and is refused.
+template <bool isSetMask>
+sim::VectorMask LanesOf(int32_t mask) {
+    return MaskOf<isSetMask>(static_cast<uint64_t>(static_cast<int64_t>(mask)));
 }
 
 inline sim::VectorCall Head(const char* name, const sim::VectorMask& mask, int64_t repeat, const sim::Site& site) {

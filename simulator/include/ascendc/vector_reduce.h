@@ -25,12 +25,6 @@ constexpr sim::ReduceOp OpOf(ReduceType type) {
                                      : sim::ReduceOp::kMin;
 }
 
-// Signed mask arguments: a negative one arrives as a huge lane count and is refused.
-template <bool isSetMask>
-sim::VectorMask LanesOf(int32_t mask) {
-    return MaskOf<isSetMask>(static_cast<uint64_t>(static_cast<int64_t>(mask)));
-}
-
 }  // namespace vector_call
 
 template <typename T, bool isSetMask = true>
@@ -318,6 +312,47 @@ __aicore__ inline void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>
                                  const int32_t count, sim::Site site = sim::Site::Here()) {
     vector_call::ReduceTensor("ReduceSum", sim::ReduceOp::kSum, dst, src, work, vector_call::CountOf<isSetMask>(count),
                               1, 8, false, site);
+}
+
+namespace vector_call {
+
+template <typename T>
+T FromRegister(uint64_t bits) {
+    T value;
+    std::memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+
+}  // namespace vector_call
+
+// The extreme of a WholeReduceMax or Min over all its repeats and its index (as bits of T), or the extreme of a
+// ReduceMax or Min; the sum of a ReduceSum. The GetReduceRepeat names are those of 9.x.
+#define ASCEND_SIM_GET_EXTREME(Name)                                                                             \
+    template <typename T>                                                                                        \
+    __aicore__ inline void Name(T& maxMinValue, T& maxMinIndex, sim::Site site = sim::Site::Here()) {            \
+        const uint64_t bits = sim::ReadReducedExtreme(sim::Call{#Name, sim::Pipe::kScalar, site}, DTypeOf<T>()); \
+        maxMinValue = vector_call::FromRegister<T>(bits);                                                        \
+        maxMinIndex = vector_call::FromRegister<T>(bits >> 32);                                                  \
+    }                                                                                                            \
+    template <typename T>                                                                                        \
+    __aicore__ inline void Name(T&, sim::Site site = sim::Site::Here()) {                                        \
+        sim::RequireUse(false, #Name, "the form without index does not exist on A2/A3", site);                   \
+    }
+
+ASCEND_SIM_GET_EXTREME(GetReduceMaxMinCount)
+ASCEND_SIM_GET_EXTREME(GetReduceRepeatMaxMinSpr)
+#undef ASCEND_SIM_GET_EXTREME
+
+template <typename T>
+__aicore__ inline T GetAccVal(sim::Site site = sim::Site::Here()) {
+    return vector_call::FromRegister<T>(
+        sim::ReadReducedSum(sim::Call{"GetAccVal", sim::Pipe::kScalar, site}, DTypeOf<T>()));
+}
+
+template <typename T>
+__aicore__ inline T GetReduceRepeatSumSpr(sim::Site site = sim::Site::Here()) {
+    return vector_call::FromRegister<T>(
+        sim::ReadReducedSum(sim::Call{"GetReduceRepeatSumSpr", sim::Pipe::kScalar, site}, DTypeOf<T>()));
 }
 
 }  // namespace AscendC

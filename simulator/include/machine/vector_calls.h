@@ -56,11 +56,21 @@ enum class BinaryOp : std::uint8_t {
     kMin,
     kAnd,
     kOr,
+    kXor,
     kAddRelu,
     kSubRelu,
     kMulAddDst,        // dst += src0 * src1
     kFusedMulAdd,      // dst = src0 * dst + src1
     kFusedMulAddRelu,  // dst = relu(src0 * dst + src1)
+    kMulAddRelu = kFusedMulAddRelu,
+};
+
+// Fused with a conversion to a narrower type.
+enum class BinaryCastOp : std::uint8_t {
+    kAddReluCast,
+    kSubReluCast,
+    kMulCast,
+    kAddDeqRelu,  // relu((src0 + src1) * scale) of int32, as float16
 };
 
 enum class UnaryOp : std::uint8_t { kRelu, kExp, kLn, kAbs, kReciprocal, kRsqrt, kSqrt, kNot };
@@ -72,6 +82,7 @@ enum class ReduceOp : std::uint8_t { kSum, kMax, kMin };
 enum class ReduceScope : std::uint8_t { kRepeat, kBlock, kPair };
 
 ASCEND_SIM_API void VectorBinary(const VectorCall& call, BinaryOp op);
+ASCEND_SIM_API void VectorBinaryCast(const VectorCall& call, BinaryCastOp op);
 ASCEND_SIM_API void VectorUnary(const VectorCall& call, UnaryOp op);
 // `round` is ShiftRight's roundEn.
 ASCEND_SIM_API void VectorScalar(const VectorCall& call, ScalarOp op, bool round);
@@ -83,6 +94,9 @@ ASCEND_SIM_API void VectorBrcb(const VectorCall& call);
 
 // `round_mode` is AscendC::RoundMode.
 ASCEND_SIM_API void VectorCast(const VectorCall& call, std::uint8_t round_mode);
+
+// CastDeq: scales, adds an offset and converts. 16-bit results fill half a block; `high` is the second half.
+ASCEND_SIM_API void VectorCastDequantise(const VectorCall& call, bool vector, bool high);
 
 // `compare_mode` is AscendC::CMPMODE.
 ASCEND_SIM_API void VectorCompare(const VectorCall& call, std::uint8_t compare_mode);
@@ -129,6 +143,108 @@ ASCEND_SIM_API std::uint64_t VectorGatherMask(const GatherMaskCall& call);
 // 16 x 16 elements of 16 bits.
 ASCEND_SIM_API void VectorTranspose(const VectorCall& call);
 
+// `layout` is AscendC::TransposeType; `work_bytes` is the size of the tensor, which is what the call may use of it.
+struct TransposeCall {
+    Call head{};
+    Operand dst{};
+    Operand src{};
+    Operand work{};
+    std::uint64_t work_bytes = 0;
+    std::uint8_t layout = 0;
+    std::uint32_t n = 0;
+    std::uint32_t c = 0;
+    std::uint32_t h = 0;
+    std::uint32_t w = 0;
+};
+ASCEND_SIM_API void VectorTransposeLayout(const TransposeCall& call);
+
+// TransDataTo5HD: a transposition of 16 blocks, which lie anywhere.
+struct TransDataCall {
+    Call head{};
+    DType dtype = DType::kOther;
+    Operand dst[16]{};
+    Operand src[16]{};
+    bool dst_high = false;
+    bool src_high = false;
+    std::uint8_t repeat = 1;
+    std::uint16_t dst_repeat_stride = 0;
+    std::uint16_t src_repeat_stride = 0;
+};
+ASCEND_SIM_API void VectorTransData(const TransDataCall& call);
+// The 16 addresses of each side lie in UB.
+ASCEND_SIM_API void VectorTransDataIndirect(const TransDataCall& call, const Operand& dst_table,
+                                            const Operand& src_table);
+
+// Sorted queues hold (score, index) pairs of 8 bytes.
+struct SortCall {
+    Call head{};
+    Operand dst{};
+    Operand score{};
+    Operand index{};
+    std::int64_t repeat = 0;
+};
+ASCEND_SIM_API void VectorSort32(const SortCall& call);
+// All 32 * repeat elements in one order; `work` holds as many pairs.
+ASCEND_SIM_API void VectorSortAll(const SortCall& call, const Operand& work);
+
+struct MergeSortCall {
+    Call head{};
+    Operand dst{};
+    Operand src[4]{};
+    std::uint16_t length[4]{};
+    bool suspend = false;  // stop when a queue is exhausted
+    std::uint16_t valid = 0;
+    std::int64_t repeat = 1;
+};
+// Returns how many pairs of each queue were merged, 16 bits each.
+ASCEND_SIM_API std::uint64_t VectorMergeSort(const MergeSortCall& call);
+
+// Library calls that are sequences of vector instructions on the device and one instruction here. Each leaves its
+// work buffer undefined.
+ASCEND_SIM_API void VectorXor(const VectorCall& call, const Operand& work, std::uint64_t work_bytes);
+
+struct SelectBytesCall {
+    Call head{};
+    Operand dst{};
+    Operand src{};
+    Operand mask{};
+    Operand work{};
+    std::uint64_t src_count = 0;
+    std::uint64_t mask_count = 0;
+    std::uint64_t work_bytes = 0;
+    std::uint64_t scalar = 0;
+    bool scalar_where_set = true;  // a mask that is not zero chooses the scalar
+    bool reuse_mask = true;
+    std::uint32_t rows = 0;
+    std::uint32_t src_columns = 0;
+    std::uint32_t mask_columns = 0;
+};
+ASCEND_SIM_API void VectorSelectBytes(const SelectBytesCall& call);
+
+struct BilinearCall {
+    Call head{};
+    VectorMask mask{};
+    Operand dst{};
+    Operand src0{};
+    Operand offset{};
+    Operand src1{};
+    Operand work{};
+    std::uint64_t src1_count = 0;
+    std::uint32_t h_repeat = 0;
+    std::uint32_t v_repeat = 0;
+    bool per_block = false;  // repeatMode
+    std::uint16_t dst_block_stride = 0;
+    std::uint16_t v_offset = 0;
+};
+ASCEND_SIM_API void VectorBilinear(const BilinearCall& call);
+
+// What the scalar unit reads after a vector instruction. The low word is the value, the high one the index.
+ASCEND_SIM_API std::uint64_t ReadReducedExtreme(const Call& head, DType dtype);
+ASCEND_SIM_API std::uint64_t ReadReducedSum(const Call& head, DType dtype);
+ASCEND_SIM_API std::uint64_t ReadGatheredCount(const Call& head);
+// The counts of the last VectorMergeSort.
+ASCEND_SIM_API std::uint64_t ReadMergedCounts(const Call& head);
+
 // Machine state, set by the scalar unit.
 ASCEND_SIM_API void SetMaskMode(const Call& head, bool counter);
 ASCEND_SIM_API void SetMaskBits(const Call& head, std::uint64_t low, std::uint64_t high);
@@ -136,5 +252,8 @@ ASCEND_SIM_API void SetMaskBits(const Call& head, std::uint64_t low, std::uint64
 ASCEND_SIM_API void SetMaskLanes(const Call& head, std::int64_t lanes, std::uint32_t element_bytes, bool counter);
 ASCEND_SIM_API void ResetMaskBits(const Call& head);
 ASCEND_SIM_API void SetDequantisationScale(const Call& head, float scale);
+// CastDeq without and with vector: one configuration, or where 16 of them lie in UB.
+ASCEND_SIM_API void SetDequantisationConfig(const Call& head, std::uint64_t config);
+ASCEND_SIM_API void SetDequantisationVector(const Call& head, const Operand& configs);
 
 }  // namespace ascend_attention::sim

@@ -234,6 +234,18 @@ bool Access::ChecksInitialisation() const { return core_.checker() != nullptr; }
 
 void Access::AccumulationIsOrdered(bool ordered) { ordered_accumulation_ = ordered; }
 
+void Access::WritesRegister(VectorRegister result) {
+    if (core_.checker() != nullptr) {
+        core_.checker()->WriteRegister(Instruction{call_, tick_, site_, false}, result);
+    }
+}
+
+void Access::ReadsRegister(VectorRegister result, const char* name) {
+    if (core_.checker() != nullptr) {
+        core_.checker()->ReadRegister(Instruction{call_, tick_, site_, false}, result, name);
+    }
+}
+
 void Access::AcquireUnits(const Operand& operand, const Region& region) {
     if (core_.checker() != nullptr && !IsEmpty(region)) {
         core_.checker()->AcquireUnits(call_.pipe, BeginOf(operand, region), EndOf(operand, region));

@@ -26,6 +26,10 @@ struct Region {
     std::uint64_t stride1 = 0;
 };
 
+// A result that a vector instruction leaves in a register for the scalar unit.
+enum class VectorRegister : std::uint8_t { kExtreme, kSum, kMerged };
+inline constexpr int kVectorRegisterCount = 3;
+
 // One instruction being executed. Construct it first (it counts the instruction, ticks its pipe, bounds the run),
 // then Require() every documented parameter rule, then declare all Reads, then all Writes, then compute.
 class Access {
@@ -64,6 +68,10 @@ public:
     // release the units to it.
     void AcquireUnits(const Operand& operand, const Region& region);
     void ReleaseUnits(const Operand& operand, const Region& region);
+
+    // The scalar unit does not wait for the vector pipe by itself.
+    void WritesRegister(VectorRegister result);
+    void ReadsRegister(VectorRegister result, const char* name);
 
     Core& core() const { return core_; }
 

@@ -92,6 +92,8 @@ public:
     void ReadLocal(const Instruction& now, const Operand& operand, const char* name, const Region& region,
                    bool computes);
     void WriteLocal(const Instruction& now, const Operand& operand, const char* name, const Region& region);
+    void WriteRegister(const Instruction& now, VectorRegister result);
+    void ReadRegister(const Instruction& now, VectorRegister result, const char* name);
     void ReadGlobal(const Instruction& now, const Operand& operand, const char* name, const Region& region,
                     const GlobalRegion& buffer, bool computes);
     void WriteGlobal(const Instruction& now, const Operand& operand, const char* name, const Region& region,
@@ -153,6 +155,13 @@ private:
         Clock clock;
     };
 
+    // The instruction that last wrote a register.
+    struct RegisterWrite {
+        Tick tick = 0;
+        std::uint32_t site = 0;
+        Pipe pipe = Pipe::kVector;
+    };
+
     // The pipe that last handed a unit of L0C over, and what it knew.
     struct UnitRelease {
         Pipe pipe;
@@ -198,6 +207,7 @@ private:
     bool auto_sync_;
     std::array<bool, kPipeCount> knowledge_changed_{};
     std::array<std::deque<Knowledge>, kPipeCount> knowledge_;
+    std::array<RegisterWrite, kVectorRegisterCount> registers_{};
 };
 
 // Contiguous pieces of a region, as few as possible.

@@ -115,6 +115,17 @@ void CoreChecker::WriteLocal(const Instruction& now, const Operand& operand, con
     });
 }
 
+void CoreChecker::WriteRegister(const Instruction& now, VectorRegister result) {
+    registers_[static_cast<int>(result)] = RegisterWrite{now.tick, now.site, now.call.pipe};
+}
+
+void CoreChecker::ReadRegister(const Instruction& now, VectorRegister result, const char* name) {
+    const RegisterWrite& write = registers_[static_cast<int>(result)];
+    if (write.tick > clocks_[static_cast<int>(now.call.pipe)][Component(write.pipe)]) {
+        Conflict(now, Hazard::kReadAfterWrite, name, "register", 0, write.site, Component(write.pipe), write.tick);
+    }
+}
+
 // ---- Definedness ----
 
 CoreChecker::Place CoreChecker::Locate(const Operand& operand, std::uint64_t offset) {

@@ -67,12 +67,36 @@ struct StoreAtomicState {
     std::uint16_t operation = 0;
 };
 
+// The register that SetDeqScale sets holds one of three things, depending on the form.
+//   kHalf    a float16 scale, for int32 to float16 (its value is MachineState::deq_scale)
+//   kConfig  scale, offset and sign of CastDeq without vector
+//   kVector  where 16 such configurations lie in UB, for CastDeq with vector
+struct DequantisationState {
+    enum class Kind : std::uint8_t { kHalf, kConfig, kVector };
+    Kind kind = Kind::kHalf;
+    std::uint64_t config = 0;
+    Operand vector{};
+};
+
+// What a reduction leaves for the scalar unit besides its destination.
+struct ReductionRegister {
+    bool specified = false;
+    DType dtype = DType::kOther;
+    std::uint32_t value = 0;  // bits of the element type
+    std::uint32_t index = 0;
+};
+
 struct MachineState {
     MaskState mask;
     AtomicState atomic;
     StoreAtomicState store_atomic;
     FixpipeState fixpipe;
     float deq_scale = 1.0F;
+    DequantisationState dequantisation;
+    ReductionRegister extreme;         // of the last maximum or minimum
+    ReductionRegister sum;             // of the last ReduceSum
+    std::uint64_t gathered_count = 0;  // elements the last GatherMask kept
+    std::uint64_t merged_counts = 0;   // pairs of each queue the last MrgSort merged, 16 bits each
     // Written by Compare without destination and by SetCmpMask, used by Select without selMask.
     std::array<std::uint64_t, 2> compare_mask{};
     std::uint64_t padding_value = 0;  // SetPadValue, bits of the element type

@@ -13,22 +13,6 @@ namespace ascend_attention::sim {
 
 namespace {
 
-ASCEND_SIM_INLINE float Maximum(float x, float y) {
-    const float larger = x >= y ? x : y;
-    return x != x ? x : larger;
-}
-
-ASCEND_SIM_INLINE float Minimum(float x, float y) {
-    const float smaller = x <= y ? x : y;
-    return x != x ? x : smaller;
-}
-
-// NaN stays NaN; everything not above zero becomes +0.
-ASCEND_SIM_INLINE float Rectified(float x) {
-    const float positive = x > 0.0F ? x : 0.0F;
-    return x != x ? x : positive;
-}
-
 #define ASCEND_SIM_FLOAT_LOOP(Name, Expression)                                            \
     ASCEND_SIM_CLONES void Name(float* d, const float* a, const float* b, std::size_t n) { \
         ASCEND_SIM_NO_DEPENDENCE                                                           \
@@ -97,6 +81,7 @@ ASCEND_SIM_INTEGER_LOOPS(std::int16_t, Int16)
 ASCEND_SIM_INTEGER_LOOPS(std::int32_t, Int32)
 ASCEND_SIM_INTEGER_LOOP(AndBits, std::uint16_t, x& y)
 ASCEND_SIM_INTEGER_LOOP(OrBits, std::uint16_t, x | y)
+ASCEND_SIM_INTEGER_LOOP(XorBits, std::uint16_t, x ^ y)
 
 constexpr DTypeSet kArithmetic(DType::kFloat16, DType::kFloat32, DType::kInt16, DType::kInt32);
 constexpr DTypeSet kRelu(DType::kFloat16, DType::kFloat32, DType::kInt16);
@@ -125,6 +110,7 @@ Rule RuleOf(BinaryOp op) {
             return {kFloats, "float16, float32", false, false};
         case BinaryOp::kAnd:
         case BinaryOp::kOr:
+        case BinaryOp::kXor:
             return {kLogic, "int16, uint16", false, false};
         default:
             return {kFloats, "float16, float32", false, true};
@@ -162,6 +148,8 @@ LaneKernel KernelOf(BinaryOp op, DType dtype, bool widening) {
             return AndBits;
         case BinaryOp::kOr:
             return OrBits;
+        case BinaryOp::kXor:
+            return XorBits;
         case BinaryOp::kDiv:
             break;
     }
@@ -186,7 +174,8 @@ void VectorBinary(const VectorCall& call, BinaryOp op) {
     const Stream sources[kMaxSources] = {MakeStream(access, call.src0, "src0", call.src0_stride),
                                          MakeStream(access, call.src1, "src1", call.src1_stride), dst};
     const Lanes lanes = ResolveLanes(access, call.mask, call.repeat, kRepeatBytes * 8 / dst.bits);
-    const Overlap in_place = widening ? Overlap::kNone : Overlap::kInPlace;
+    // Xor is made of several instructions that read the sources again after writing the destination.
+    const Overlap in_place = widening || op == BinaryOp::kXor ? Overlap::kNone : Overlap::kInPlace;
     const bool chains = rule.accumulates && call.dst.dtype != DType::kInt16 &&
                         (call.src1_stride.repeat == 0 || call.dst_stride.repeat == 0);
     CheckOverlap(access, dst, sources[0], lanes, in_place);

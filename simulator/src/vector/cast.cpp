@@ -3,7 +3,9 @@
 //
 // A repeat covers 256 bytes of the wider type; the narrower operand advances by fewer blocks. int4b_t packs two
 // elements into a byte, the even one in the low half.
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "core/core.h"
 #include "numerics/rounding.h"
@@ -218,6 +220,23 @@ void RequireWholeBytes(Access& access, const Lanes& lanes) {
     }
 }
 
+// A repeat reads all of its lanes before it writes one. The overlap rule has left a single repeat.
+void WidenInPlace(Access& access, const Lanes& lanes, const Stream& dst, const Stream& src, LaneKernel kernel,
+                  std::uint64_t scalar) {
+    if (lanes.empty()) {
+        return;
+    }
+    const std::byte* memory = DeclareReads(access, src, lanes);
+    std::byte* out = DeclareWrites(access, dst, lanes);
+    std::uint32_t last = lanes.per_repeat - 1;
+    while (!lanes.Active(0, last)) {
+        --last;
+    }
+    const std::vector<std::byte> copy(memory, memory + src.OffsetOf(0, last) / kBlockBytes * kBlockBytes + kBlockBytes);
+    const std::byte* const from = copy.data();
+    ComputeLanes(lanes, dst, out, &src, &from, 1, kernel, scalar, false);
+}
+
 }  // namespace
 
 void VectorCast(const VectorCall& call, std::uint8_t round_mode) {
@@ -232,6 +251,10 @@ void VectorCast(const VectorCall& call, std::uint8_t round_mode) {
                    : (rule->modes & kNoneBit) != 0
                        ? "CAST_NONE, CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND, CAST_TRUNC for this pair of types"
                        : "CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND, CAST_TRUNC for this pair of types");
+    if (rule->kernel == Int32ToHalfKernel) {
+        access.Require(access.core().state.dequantisation.kind == DequantisationState::Kind::kHalf, "SetDeqScale form",
+                       1, "SetDeqScale(half), the form for int32 to float16");
+    }
     RequireDstBlockStride(access, call.dst_stride);
     const Stream dst = MakeStream(access, call.dst, "dst", call.dst_stride, 65535);
     const Stream src = MakeStream(access, call.src0, "src", call.src0_stride, 65535);
@@ -239,11 +262,12 @@ void VectorCast(const VectorCall& call, std::uint8_t round_mode) {
     if (dst.bits == 4 || src.bits == 4) {
         RequireWholeBytes(access, lanes);
     }
-    CheckOverlap(access, dst, src, lanes,
-                 dst.bits == src.bits  ? Overlap::kInPlace
-                 : dst.bits < src.bits ? Overlap::kNarrowing
-                                       : Overlap::kNone);
+    CheckOverlap(access, dst, src, lanes, dst.bits == src.bits ? Overlap::kInPlace : Overlap::kConverting);
     const CastArguments arguments{static_cast<Rounding>(round_mode), access.core().state.deq_scale};
+    if (dst.bits > src.bits && call.dst.address == call.src0.address) {
+        WidenInPlace(access, lanes, dst, src, rule->kernel, Pack(arguments));
+        return;
+    }
     RunElementwise(access, lanes, dst, &src, 1, rule->kernel, Pack(arguments), false);
 }
 

@@ -46,6 +46,23 @@ T* As(std::byte* memory) {
     return reinterpret_cast<T*>(memory);
 }
 
+// NaN when an operand is NaN; of two zeros the first.
+ASCEND_SIM_INLINE float Maximum(float x, float y) {
+    const float larger = x >= y ? x : y;
+    return x != x ? x : larger;
+}
+
+ASCEND_SIM_INLINE float Minimum(float x, float y) {
+    const float smaller = x <= y ? x : y;
+    return x != x ? x : smaller;
+}
+
+// NaN stays NaN; everything not above zero becomes +0.
+ASCEND_SIM_INLINE float Rectified(float x) {
+    const float positive = x > 0.0F ? x : 0.0F;
+    return x != x ? x : positive;
+}
+
 // float16 operations compute in float32 and round once: exact for + - * / and square root, because float32 carries
 // more than twice float16's significand.
 using FloatLoop1 = void (*)(float* d, const float* a, std::size_t count);

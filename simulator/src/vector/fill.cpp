@@ -3,6 +3,8 @@
 //
 // CreateVecIndex is one vector instruction here; on the device it is a short sequence with the same result and its own
 // synchronisation.
+#include <utility>
+
 #include "core/core.h"
 #include "vector/elementwise.h"
 
@@ -119,14 +121,9 @@ void VectorCreateIndex(const VectorCall& call) {
     }
 }
 
-void VectorCopy(const VectorCall& call) {
-    Access access(CurrentCore(), call.head);
-    RequireDType(access, call.dst.dtype, kWords, "dst dtype", kWordNames);
-    RequireSameDType(access, call.dst, call.src0, "src dtype");
-    const Stream dst = MakeStream(access, call.dst, "dst", call.dst_stride, 65535, 4095);
-    const Stream src = MakeStream(access, call.src0, "src", call.src0_stride, 65535, 4095);
-    // Unlike the others, Copy repeats in counter mode: the mask is the element count of each repeat.
-    const Lanes lanes = ResolveLanes(access, call.mask, call.repeat, kRepeatBytes * 8 / dst.bits, true);
+namespace {
+
+void CopyLanes(Access& access, const Stream& dst, const Stream& src, const Lanes& lanes) {
     CheckOverlap(access, dst, src, lanes, Overlap::kInPlace);
     if (lanes.empty()) {
         return;
@@ -137,6 +134,32 @@ void VectorCopy(const VectorCall& call) {
     std::byte* out = DeclareWrites(access, dst, lanes);
     CarryLanes(access, dst, src, lanes);
     ComputeLanes(lanes, dst, out, &src, &from, 1, CopyBytes, dst.bits / 8, false);
+}
+
+}  // namespace
+
+void VectorCopy(const VectorCall& call) {
+    Access access(CurrentCore(), call.head);
+    RequireDType(access, call.dst.dtype, kWords, "dst dtype", kWordNames);
+    RequireSameDType(access, call.dst, call.src0, "src dtype");
+    Stream dst = MakeStream(access, call.dst, "dst", call.dst_stride, 65535, 4095);
+    Stream src = MakeStream(access, call.src0, "src", call.src0_stride, 65535, 4095);
+    const bool counter = access.core().state.mask.counter_mode && call.mask.form != MaskForm::kCount;
+    const Lanes lanes = ResolveLanes(access, call.mask, call.repeat, kRepeatBytes * 8 / dst.bits);
+    if (!counter) {
+        CopyLanes(access, dst, src, lanes);
+        return;
+    }
+    // Unlike the others, Copy repeats in counter mode: the mask is the element count of each repeat, which runs over as
+    // many blocks as that takes.
+    access.Require(call.repeat >= 0 && call.repeat <= 255, "repeatTimes", call.repeat, "0..255");
+    const std::uint64_t dst_step = std::exchange(dst.repeat_step, 8 * dst.block_step);
+    const std::uint64_t src_step = std::exchange(src.repeat_step, 8 * src.block_step);
+    for (std::int64_t repeat = 0; repeat < call.repeat; ++repeat) {
+        CopyLanes(access, dst, src, lanes);
+        dst.operand.address += dst_step;
+        src.operand.address += src_step;
+    }
 }
 
 void VectorBrcb(const VectorCall& call) {

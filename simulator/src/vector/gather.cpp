@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather, Gatherb, GatherMask and the 16x16 Transpose. They move values, so undefined ones are carried.
-#include <array>
-
+// Gather and Gatherb. They move values, so undefined ones are carried.
 #include "core/core.h"
 #include "vector/elementwise.h"
 #include "vector/lanes.h"
@@ -46,12 +44,6 @@ private:
     std::uint64_t offset_ = 0;
     std::uint64_t bytes_ = 0;
 };
-
-void RequireApart(Access& access, const Operand& dst, std::uint64_t dst_bytes, const Operand& src, const char* name,
-                  std::uint64_t src_bytes) {
-    access.Require(src.address + src_bytes <= dst.address || dst.address + dst_bytes <= src.address, name,
-                   static_cast<std::int64_t>(src.address), "memory apart from dst");
-}
 
 std::uint64_t SpanBytes(const Stream& stream, const Lanes& lanes) {
     const std::uint64_t blocks = (lanes.per_repeat - 1) / stream.LanesPerBlock();
@@ -154,34 +146,6 @@ void VectorGatherBlocks(const VectorCall& call) {
         std::memcpy(out + target, from + offsets[i], kBlockBytes);
         if (access.ChecksInitialisation()) {
             access.Carries(call.dst, target, call.src0, offsets[i], kBlockBytes);
-        }
-    }
-}
-
-void VectorTranspose(const VectorCall& call) {
-    Access access(CurrentCore(), call.head);
-    constexpr DTypeSet kTransposable(DType::kFloat16, DType::kInt16, DType::kUint16);
-    RequireDType(access, call.dst.dtype, kTransposable, "dst dtype", "float16, int16, uint16");
-    RequireSameDType(access, call.dst, call.src0, "src dtype");
-    constexpr std::uint64_t kBytes = 16 * 16 * 2;
-    for (const auto& [operand, name] : {std::pair{&call.dst, "dst"}, std::pair{&call.src0, "src"}}) {
-        access.RequireSpace(*operand, name, Space::kUb);
-        access.RequireAligned(*operand, name, kBlockBytes);
-    }
-    if (call.dst.address != call.src0.address) {
-        RequireApart(access, call.dst, kBytes, call.src0, "src", kBytes);
-    }
-    const auto* from = As<std::uint16_t>(access.ReadsToCarry(call.src0, "src", Region{0, kBytes, 1, 0, 1, 0}));
-    auto* out = As<std::uint16_t>(access.Writes(call.dst, "dst", Region{0, kBytes, 1, 0, 1, 0}));
-    std::array<std::uint16_t, 256> copy{};
-    std::copy_n(from, copy.size(), copy.begin());
-    for (std::uint32_t row = 0; row < 16; ++row) {
-        for (std::uint32_t column = 0; column < 16; ++column) {
-            out[column * 16 + row] = copy[row * 16 + column];
-            // In place the shadow would be read after it was written: then the result counts as defined.
-            if (access.ChecksInitialisation() && call.dst.address != call.src0.address) {
-                access.Carries(call.dst, (column * 16 + row) * 2U, call.src0, (row * 16 + column) * 2U, 2);
-            }
         }
     }
 }

@@ -111,10 +111,12 @@ std::uint64_t VectorGatherMask(const GatherMaskCall& call) {
     pick.element_bytes = pick.src.bits / 8;
     pick.per_repeat = call.counter ? call.mask : kRepeatBytes * 8 / pick.src.bits;
     pick.from_tensor = call.pattern == 0;
+    access.core().state.gathered_count = 0;
     if (call.repeat == 0) {
         return 0;
     }
     const std::vector<std::uint64_t> kept = KeptOffsets(access, call, pick);
+    access.core().state.gathered_count = kept.size();
     DeclareFetch(access, call, pick);
     if (kept.empty()) {
         return 0;

@@ -125,8 +125,7 @@ Lanes CountLanes(std::uint64_t count, std::uint32_t lanes) {
 
 Lanes FullLanes(std::uint64_t repeats, std::uint32_t lanes) { return CountLanes(repeats * lanes, lanes); }
 
-Lanes ResolveLanes(Access& access, const VectorMask& mask, std::int64_t repeat, std::uint32_t lanes,
-                   bool repeat_counts_in_counter_mode) {
+Lanes ResolveLanes(Access& access, const VectorMask& mask, std::int64_t repeat, std::uint32_t lanes) {
     MaskState& state = access.core().state.mask;
     if (mask.form == MaskForm::kCount) {
         // 2^31 elements would not fit any memory; this catches a negative count.
@@ -160,7 +159,7 @@ Lanes ResolveLanes(Access& access, const VectorMask& mask, std::int64_t repeat, 
         state.mask = bits;
         state.specified = false;
     }
-    if (state.counter_mode && !repeat_counts_in_counter_mode) {
+    if (state.counter_mode) {
         access.Require(bits[0] < (std::uint64_t{1} << 31), "mask (element count in counter mode)",
                        static_cast<std::int64_t>(bits[0]), "an element count");
         return CountLanes(bits[0], lanes);
@@ -168,11 +167,6 @@ Lanes ResolveLanes(Access& access, const VectorMask& mask, std::int64_t repeat, 
     access.Require(repeat >= 0 && repeat <= 255, "repeatTimes", repeat, "0..255");
     Lanes result;
     result.per_repeat = lanes;
-    if (state.counter_mode) {
-        access.Require(bits[0] <= lanes, "mask (elements per repeat in counter mode)",
-                       static_cast<std::int64_t>(bits[0]), "0..lanes of one repeat");
-        bits = FirstBits(bits[0]);
-    }
     const std::array<std::uint64_t, 2> all = FirstBits(lanes);
     result.bits = {bits[0] & all[0], bits[1] & all[1]};
     result.full = result.bits == all;
@@ -257,6 +251,16 @@ std::byte* DeclareWrites(Access& access, const Stream& stream, const Lanes& lane
     ForEachRegion(stream, lanes,
                   [&](const Region& region) { memory = access.Writes(stream.operand, stream.name, region); });
     return memory;
+}
+
+void UndefineLanes(Access& access, const Stream& stream, const Lanes& lanes) {
+    ForEachRegion(stream, lanes, [&](const Region& region) { access.Undefines(stream.operand, region); });
+}
+
+void RequireOutsideReserved(Access& access, const Stream& stream, const Lanes& lanes, const char* allowed) {
+    constexpr std::uint64_t kReservedFrom = 184 * 1024;
+    const std::uint64_t last = stream.operand.address + stream.OffsetOf(lanes.repeats() - 1, 0);
+    access.Require(last < kReservedFrom, stream.name, static_cast<std::int64_t>(last), allowed);
 }
 
 Mover::Mover(const Stream& stream, const Lanes& lanes)

@@ -45,9 +45,8 @@ struct Lanes {
 };
 
 // Reads the mask argument or register, checks it, and leaves the register as the call leaves it.
-// `lanes` is the number of elements of a full repeat; Copy keeps its repeat count in counter mode.
-Lanes ResolveLanes(Access& access, const VectorMask& mask, std::int64_t repeat, std::uint32_t lanes,
-                   bool repeat_counts_in_counter_mode = false);
+// `lanes` is the number of elements of a full repeat.
+Lanes ResolveLanes(Access& access, const VectorMask& mask, std::int64_t repeat, std::uint32_t lanes);
 // `count` elements, or all lanes of `repeat` repeats, without looking at the mask.
 Lanes CountLanes(std::uint64_t count, std::uint32_t lanes);
 Lanes FullLanes(std::uint64_t repeats, std::uint32_t lanes);
@@ -85,13 +84,23 @@ const std::byte* DeclareReadsToCarry(Access& access, const Stream& stream, const
 void CarryLanes(Access& access, const Stream& dst, const Stream& src, const Lanes& lanes);
 std::byte* DeclareWrites(Access& access, const Stream& stream, const Lanes& lanes);
 
+// For instructions whose operands must not share memory at all.
+void RequireApart(Access& access, const Operand& dst, std::uint64_t dst_bytes, const Operand& src, const char* name,
+                  std::uint64_t src_bytes);
+
+// Lanes that a DeclareWrites named and that hold nothing afterwards.
+void UndefineLanes(Access& access, const Stream& stream, const Lanes& lanes);
+
+// The library keeps temporary data of some calls in the last 8 KiB of UB: operands must lie below.
+void RequireOutsideReserved(Access& access, const Stream& stream, const Lanes& lanes, const char* allowed);
+
 // How a source may lie over the destination.
 //   kInPlace   the same lanes at the same places, repeat by repeat
-//   kNarrowing also: the destination starts where the source starts and is narrower, so that no later repeat reads
-//              what an earlier one wrote (CANN's own library does this)
+//   kConverting also: the destination starts where the source starts and differs in width. A narrower one may run over
+//              several repeats, because none reads what an earlier one wrote (CANN's own library does this)
 //   kAccumulate also: repeats chain through the destination. Documented for src1 == dst of a few instructions.
 //   kNone      not at all
-enum class Overlap : std::uint8_t { kNone, kInPlace, kNarrowing, kAccumulate };
+enum class Overlap : std::uint8_t { kNone, kInPlace, kConverting, kAccumulate };
 // Returns true when repeats must run one after the other (an accumulation).
 bool CheckOverlap(Access& access, const Stream& dst, const Stream& src, const Lanes& lanes, Overlap allowed);
 

@@ -57,6 +57,12 @@ bool SamePlaces(const Stream& a, const Stream& b) {
 
 }  // namespace
 
+void RequireApart(Access& access, const Operand& dst, std::uint64_t dst_bytes, const Operand& src, const char* name,
+                  std::uint64_t src_bytes) {
+    access.Require(src.address + src_bytes <= dst.address || dst.address + dst_bytes <= src.address, name,
+                   static_cast<std::int64_t>(src.address), "memory apart from dst");
+}
+
 bool CheckOverlap(Access& access, const Stream& dst, const Stream& src, const Lanes& lanes, Overlap allowed) {
     if (lanes.empty()) {
         return false;
@@ -73,8 +79,7 @@ bool CheckOverlap(Access& access, const Stream& dst, const Stream& src, const La
     if (same && allowed == Overlap::kAccumulate && dst.repeat_step == 0 && dst.block_step >= kBlockBytes) {
         return true;  // the usual accumulation: the same lanes in every repeat
     }
-    const bool narrowing =
-        allowed == Overlap::kNarrowing && dst.operand.address == src.operand.address && dst.bits < src.bits;
+    const bool converting = allowed == Overlap::kConverting && dst.operand.address == src.operand.address;
     // The rare case in full: repeat by repeat, which bytes are written and which read.
     std::vector<bool> written(high - low);
     std::vector<Interval> reads;
@@ -95,7 +100,7 @@ bool CheckOverlap(Access& access, const Stream& dst, const Stream& src, const La
             for (const Interval& write : writes) {
                 const bool apart = read.end <= write.begin || write.end <= read.begin;
                 const bool exact = read.begin == write.begin && read.lane == write.lane && src.bits == dst.bits;
-                access.Require(apart || narrowing || (exact && allowed != Overlap::kNone), src.name,
+                access.Require(apart || converting || (exact && allowed != Overlap::kNone), src.name,
                                static_cast<std::int64_t>(write.begin - src.operand.address),
                                "within a repeat exactly on dst or apart from it");
             }

@@ -287,6 +287,56 @@ struct ResultWriter {
 
 }  // namespace
 
+namespace {
+
+// The extreme over all repeats, which the scalar unit can read. The index counts lanes from the first repeat on.
+class ExtremeRegister {
+public:
+    ExtremeRegister(Access& access, const VectorCall& call, const Lanes& lanes, ReduceOp op, ReduceScope scope)
+        : state_(access.core().state), lanes_(lanes), op_(op), used_(scope == ReduceScope::kRepeat) {
+        if (!used_) {
+            return;
+        }
+        ReductionRegister& result = op == ReduceOp::kSum ? state_.sum : state_.extreme;
+        result = ReductionRegister{};
+        if (op == ReduceOp::kSum) {
+            used_ = false;  // only ReduceSum's is documented
+            return;
+        }
+        access.WritesRegister(VectorRegister::kExtreme);
+        result.specified = call.src0_stride.block == 1 && call.src0_stride.repeat == 8 && !state_.mask.counter_mode;
+        result.dtype = call.dst.dtype;
+    }
+
+    void Add(const float* values, const float* folded, std::uint64_t repeat, std::uint64_t count) {
+        for (std::uint64_t i = 0; used_ && i < count; ++i) {
+            const float value = folded[i];
+            const bool better = value != value || (op_ == ReduceOp::kMax ? value > best_ : value < best_);
+            if (found_ && (best_ != best_ || !better)) {
+                continue;
+            }
+            found_ = true;
+            best_ = value;
+            const std::uint64_t at = repeat + i;
+            state_.extreme.index = static_cast<std::uint32_t>(
+                at * lanes_.per_repeat + FirstIndex(values + i * lanes_.per_repeat, value, lanes_, at));
+            state_.extreme.value = 0;
+            StoreValue(reinterpret_cast<std::byte*>(&state_.extreme.value), value,
+                       state_.extreme.dtype == DType::kFloat32 ? 32 : 16);
+        }
+    }
+
+private:
+    MachineState& state_;
+    const Lanes& lanes_;
+    ReduceOp op_;
+    bool used_;
+    bool found_ = false;
+    float best_ = 0.0F;
+};
+
+}  // namespace
+
 void VectorReduce(const VectorCall& call, ReduceOp op, ReduceScope scope, std::uint8_t order) {
     Access access(CurrentCore(), call.head);
     RequireDType(access, call.dst.dtype, kFloats, "dst dtype", "float16, float32");
@@ -311,6 +361,7 @@ void VectorReduce(const VectorCall& call, ReduceOp op, ReduceScope scope, std::u
     DeclareResults(access, call.dst, layout, repeat_step, tail, lanes.body, lanes.tail != 0 ? 1 : 0);
     std::byte* out = access.core().memory(Space::kUb) + call.dst.address;
 
+    ExtremeRegister extreme(access, call, lanes, op, scope);
     const ReduceSource reader(src, lanes, memory, op);
     const ResultWriter writer{lanes,
                               layout,
@@ -327,6 +378,7 @@ void VectorReduce(const VectorCall& call, ReduceOp op, ReduceScope scope, std::u
         const std::uint64_t count = is_tail ? 1 : std::min<std::uint64_t>(kReduceGroup, lanes.body - repeat);
         const float* values = reader.Read(buffer, repeat, count);
         const float* folded = FoldTree(values, folds, count * lanes.per_repeat, span, op, src.bits == 16);
+        extreme.Add(values, folded, repeat, count);
         writer.Write(values, folded, repeat, count, is_tail ? tail : body);
         repeat += count;
     }

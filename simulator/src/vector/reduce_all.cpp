@@ -76,6 +76,23 @@ float SumInOrder(const std::vector<float>& partial, bool half) {
     return sum;
 }
 
+// What the scalar unit can read afterwards: the extreme, whose index is not promised, or the sum of the element-count
+// form.
+void KeepInRegister(Access& access, const VectorCall& call, ReduceOp op, float value, std::uint32_t bits) {
+    MachineState& state = access.core().state;
+    ReductionRegister result;
+    result.dtype = call.dst.dtype;
+    StoreValue(reinterpret_cast<std::byte*>(&result.value), value, bits);
+    if (op == ReduceOp::kSum) {
+        result.specified = call.mask.form == MaskForm::kCount;
+        state.sum = result;
+        return;
+    }
+    result.specified = call.src0_stride.repeat == 8 && !state.mask.counter_mode;
+    state.extreme = result;
+    access.WritesRegister(VectorRegister::kExtreme);
+}
+
 }  // namespace
 
 void VectorReduceAll(const VectorCall& call, ReduceOp op, const Operand& work, bool index) {
@@ -121,6 +138,7 @@ void VectorReduceAll(const VectorCall& call, ReduceOp op, const Operand& work, b
     if (op == ReduceOp::kSum) {
         value = count_form ? SumInOrder(partial, src.bits == 16) : SumAsTrees(partial, per_repeat, src.bits == 16);
     }
+    KeepInRegister(access, call, op, value, src.bits);
     if (work_bytes != 0) {
         access.RequireSpace(work, "work", Space::kUb);
         access.RequireAligned(work, "work", kBlockBytes);

@@ -13,16 +13,6 @@ namespace ascend_attention::sim {
 
 namespace {
 
-ASCEND_SIM_INLINE float Maximum(float x, float y) {
-    const float larger = x >= y ? x : y;
-    return x != x ? x : larger;
-}
-
-ASCEND_SIM_INLINE float Minimum(float x, float y) {
-    const float smaller = x <= y ? x : y;
-    return x != x ? x : smaller;
-}
-
 #define ASCEND_SIM_FLOAT_LOOP(Name, Expression)                                          \
     ASCEND_SIM_CLONES void Name(float* d, const float* a, float scalar, std::size_t n) { \
         ASCEND_SIM_NO_DEPENDENCE                                                         \

@@ -10,8 +10,7 @@ namespace ascend_attention::sim {
 
 namespace {
 
-// Modes 1 and 2 keep temporary data in the last 8 KiB of UB.
-constexpr std::uint64_t kReservedFrom = 184 * 1024;
+constexpr const char* kBelowReserved = "below byte 188416: modes 1 and 2 keep temporary data in the last 8 KiB of UB";
 
 #define ASCEND_SIM_SELECT_LOOP(Name, T)                                                                       \
     ASCEND_SIM_CLONES void Name(T* d, const std::uint8_t* flags, const T* a, const T* b, std::size_t count) { \
@@ -130,13 +129,6 @@ const std::uint8_t* DeclareBits(Access& access, const Operand& selector, const S
     return As<std::uint8_t>(memory);
 }
 
-void RequireOutsideReserved(Access& access, const Stream& stream, const Lanes& lanes) {
-    const std::uint64_t last = stream.OffsetOf(lanes.repeats() - 1, 0);
-    access.Require(stream.operand.address + last < kReservedFrom, stream.name,
-                   static_cast<std::int64_t>(stream.operand.address + last),
-                   "below byte 188416: modes 1 and 2 keep temporary data in the last 8 KiB of UB");
-}
-
 constexpr DTypeSet kFloats(DType::kFloat16, DType::kFloat32);
 constexpr DTypeSet kSelectors(DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64);
 
@@ -165,9 +157,9 @@ void VectorSelect(const VectorCall& call, const Operand& selector, SelectSource 
         return;
     }
     if (source == SelectSource::kScalar || source == SelectSource::kTensor) {
-        RequireOutsideReserved(access, s.dst, s.lanes);
+        RequireOutsideReserved(access, s.dst, s.lanes, kBelowReserved);
         for (int i = 0; i < s.source_count; ++i) {
-            RequireOutsideReserved(access, s.src[i], s.lanes);
+            RequireOutsideReserved(access, s.src[i], s.lanes, kBelowReserved);
         }
     }
     for (int i = 0; i < s.source_count; ++i) {

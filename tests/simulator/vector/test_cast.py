@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from helpers.single_instruction import DTYPES, given, refused
+from helpers.single_instruction import DTYPES, Memory, given, refused
 from helpers.single_instruction import execute as execute_one
 from helpers.vector_lanes import FORMS, compare_typed, draw_call, run, same_floats
 
@@ -321,4 +321,16 @@ def test_narrowing_in_place_and_widening_apart(seed: int) -> None:
     target.defined = source.defined[:2000]
     out, _ = execute_one("Cast", [target, source], {"calCount": 1000, "round_mode": RINT}, "vector")
     assert np.array_equal(out[0].typed(), floats.astype(np.float16))
-    refused("Cast", [source, target], {"calCount": 1000, "round_mode": NONE}, "vector", "exactly on dst or apart")
+    refused("Cast", [source, target], {"calCount": 1000, "round_mode": NONE}, "vector", "an earlier repeat")
+
+
+def test_cast_widens_in_place_within_a_repeat(seed: int) -> None:
+    """All lanes of a repeat are read before one is written; a second repeat would read what the first one wrote."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 256, 512).astype(np.uint8)
+    memory = given("ub", "uint8", values, 0)
+    target = Memory("ub", "float16", memory.data, memory.defined, 0)
+    for mode in ("fast", "checked"):
+        results, _ = execute_one("Cast", [target, memory], {"calCount": 128}, "vector", mode)
+        np.testing.assert_array_equal(results[0].typed()[:128], values[:128].astype(np.float16))
+    refused("Cast", [target, memory], {"calCount": 256}, "vector", "an earlier repeat")

@@ -176,7 +176,157 @@ def renamed_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
     return [(what, values, 0.0) for what, values in rows]
 
 
+def dequantised(values: np.ndarray, scale: np.ndarray, offset: np.ndarray, low: int, high: int) -> np.ndarray:
+    return np.clip(np.rint(values * scale + offset), low, high).astype(np.int8 if low else np.uint8)
+
+
+def half_blocks(values: np.ndarray, high: bool) -> np.ndarray:
+    """A source block of 16 elements gives half a destination block."""
+    blocks = np.zeros((values.size // 16, 2, 16), values.dtype)
+    blocks[:, int(high)] = values.reshape(-1, 16)
+    return blocks.ravel()
+
+
+def sorted_pairs(scores: np.ndarray, index: np.ndarray) -> np.ndarray:
+    order = np.argsort(-scores, kind="stable")
+    return value_and_index(scores[order], index[order])
+
+
+def conversion_rows(x: np.ndarray, y: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    a, b = x.astype(np.float16), y.astype(np.float16)
+    floats, lane64, lane128 = np.float32(0), np.arange(COUNT) % 64, np.arange(COUNT) % 128
+    in4, in2 = np.arange(COUNT) < 256, np.arange(COUNT) < 256
+    added, taken = (np.maximum(v, floats).astype(np.float16) for v in (x + y, x - y))
+    nothing = np.float16(0)
+    product = np.rint(a * b)
+    i, j = np.floor(x).astype(np.int32), np.ceil(y).astype(np.int32)
+    scaled = np.maximum((i + j) * np.float32(0.5), 0).astype(np.float16)
+    k = np.arange(COUNT) % 16
+    vector = dequantised(i, k, 100 - k, 0, 255)
+    even = np.where(np.arange(256) % 128 < 64, np.arange(256) % 2 == 0, False)
+    return [
+        ("AddReluCast", added),
+        ("AddReluCast lanes", np.where(in4, added, nothing)),
+        ("SubReluCast bits", np.where(in4 & (lane64 < 32), taken, nothing)),
+        ("SubReluCast register", np.where(in4, taken, nothing)),
+        ("SubReluCast half", np.clip(np.rint(np.maximum(a - b, 0)), 0, 127).astype(np.int8)),
+        ("MulCast", np.clip(product, -128, 127).astype(np.int8)),
+        ("MulCast lanes", np.where(in2 & (lane128 < 100), np.clip(product, 0, 255), 0).astype(np.uint8)),
+        ("MulCast bits", np.where(in2 & (lane128 < 32), np.clip(product, 0, 255), 0).astype(np.uint8)),
+        ("AddDeqRelu", scaled),
+        ("AddDeqRelu traits", scaled),
+        ("AddDeqRelu lanes", scaled),
+        ("AddDeqRelu bits", np.where(lane64 < 32, scaled, nothing)),
+        ("CastDequant int32", (i * np.float32(0.5)).astype(np.float16)),
+        ("CastDeq", half_blocks(dequantised(i, 2, -3, -128, 127), True)),
+        ("CastDeq lanes", half_blocks(np.where(lane128 < 16, dequantised(i, 2, -3, -128, 127), 0), False)),
+        ("CastDequant vector", half_blocks(vector, False)),
+        ("CastDequant bits", half_blocks(np.where(even, vector[:256], 0).astype(np.uint8), True)),
+    ]
+
+
+def transposition_rows(x: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    halves, raw = x.view(np.float16), x.view(np.int8)
+    listed = x[:256].reshape(16, 16)[:, :8].T
+    blocks = halves[: 16 * 32].reshape(16, 2, 16)
+    high = np.zeros((16, 32), np.int8)
+    high[:, 16:] = raw[:512].reshape(16, 32)[:, :16].T
+    return [
+        ("Transpose NCHW2NHWC", x.reshape(2, 256).T),
+        ("Transpose NHWC2NCHW", x),
+        ("Transpose ND2ND_B16", halves[:256].reshape(16, 16).T),
+        ("TransDataTo5HD tensors", listed),
+        ("TransDataTo5HD addresses", np.stack([blocks[:, 0].T, blocks[:, 1].T])),
+        ("TransDataTo5HD tables", high),
+    ]
+
+
+def sorting_rows(x: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    index = np.arange(256)
+
+    def groups(count: int) -> np.ndarray:
+        return np.concatenate(
+            [sorted_pairs(x[32 * g : 32 * g + 32], index[32 * g : 32 * g + 32]) for g in range(count)]
+        )
+
+    def merged(queues: int, suspend: bool) -> tuple[np.ndarray, np.ndarray]:
+        queue = np.argsort(-x[: 32 * queues], kind="stable")
+        if suspend:  # up to and with the last element of the first queue to be used up
+            used = np.stack([np.cumsum(queue // 32 == q) for q in range(queues)])
+            queue = queue[: int(np.argmax((used == 32).any(0))) + 1]
+        counts = np.array([(queue // 32 == q).sum() for q in range(4)])
+        return value_and_index(x[queue], queue), counts
+
+    def with_counts(queues: int) -> np.ndarray:
+        values, counts = merged(queues, True)
+        row = np.zeros(504, np.float32)
+        row[: values.size] = values
+        row[500:] = counts
+        return row
+
+    taken = groups(4).reshape(-1, 2)
+    return [
+        ("Sort32", groups(8)),
+        ("Sort", groups(4)),
+        ("Sort full", sorted_pairs(x[:256], index)),
+        ("MrgSort", merged(4, False)[0]),
+        ("GetMrgSortResult", with_counts(2)),
+        ("MrgSort counted", with_counts(3)),
+        ("Extract", np.concatenate([taken[:, 0], taken[:, 1]])),
+    ]
+
+
+def library_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
+    bits = x.view(np.int16) ^ y.view(np.int16)
+    mask = np.zeros((8, 64), bool)
+    mask[:4, 0::2] = True
+    mask[4:, 1::2] = True
+    part, chosen = x[:256].reshape(8, 32), mask[:, :32]
+    source, weight = x.astype(np.float16), y.astype(np.float16)[:32]
+    each = source.reshape(4, 8, 16)
+    plain = (each * weight[:4, None, None]).reshape(2, 2, 128)
+    blocks = (each * weight.reshape(4, 8, 1)).reshape(2, 2, 128)
+    spread = np.zeros((2, 256), np.float16)
+    lanes = (np.arange(128) < 16) | ((np.arange(128) >= 64) & (np.arange(128) < 72))
+    spread[:, :128] = np.where(lanes, blocks[:, 0] + blocks[:, 1], np.float16(0))
+    repeats = x.reshape(8, 64)
+    extreme = np.zeros(104, np.float32)
+    extreme[:16] = value_and_index(repeats.max(1), repeats.argmax(1))
+    extreme[100:] = np.tile(value_and_index(x.max(keepdims=True), x.argmax(keepdims=True)), 2)
+    least = np.zeros(101, np.float32)
+    least[[0, 100]] = x.min()
+    total = tree(repeats)[0]
+    for value in tree(repeats)[1:]:
+        total = total + value
+    sums = np.zeros(102, np.float32)
+    sums[[0, 100, 101]] = total
+    kept = np.zeros(201, np.float32)
+    kept[:128] = x[0::4]
+    kept[200] = 128
+    rows = [
+        *conversion_rows(x, y),
+        *transposition_rows(x),
+        *sorting_rows(x),
+        ("Xor work", bits[:1000]),
+        ("Xor work all", bits),
+        ("Xor", bits[:1000]),
+        ("Xor all", bits),
+        ("SelectWithBytesMask", np.where(chosen, np.float32(-2), part)),
+        ("SelectWithBytesMask scalar first", np.where(chosen, part, np.float32(-2))),
+        ("Select bytes", np.where(chosen, np.float32(-2), part)),
+        ("BilinearInterpolation", plain[:, 0] + plain[:, 1]),
+        ("BilinearInterpolation bits", spread),
+        ("GetReduceMaxMinCount", extreme),
+        ("GetReduceMaxMinCount of ReduceMin", least),
+        ("GetAccVal", sums),
+        ("GetGatherMaskRemainCount", kept),
+        ("MulAddRelu", np.maximum(x * np.float32(2) + x, np.float32(0))),
+    ]
+    return [(what, values, 0.0) for what, values in rows]
+
+
 KERNELS = {
+    "vector_library_headers": library_rows,
     "vector_headers": expected_rows,
     "vector_more_headers": rarer_rows,
     "vector_renamed_headers": renamed_rows,

@@ -71,6 +71,24 @@ def test_copy_repeats_in_counter_mode(dtype: str, seed: int) -> None:
     moves("Copy", dst, [src], pairs, size, params, {"counter_mode": True})
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_copy_counts_over_many_blocks_in_counter_mode(dtype: str, seed: int) -> None:
+    """The mask may count more elements than a repeat has lanes: the repeat then takes as many blocks as that needs."""
+    rng = np.random.default_rng(seed)
+    size = size_of(dtype)
+    src = random_memory(rng, "ub", dtype, 16384, 16384)
+    dst = random_memory(rng, "ub", dtype, 4096, 0, 0.5)
+    count, per_block = 18 * 32 // size - 3, 32 // size
+    pairs = [
+        (r * 1024 + i * size, r * 32 + i // per_block * 8 * 32 + i % per_block * size)
+        for r in range(2)
+        for i in range(count)
+    ]
+    params = {"mask": [count, 0], "repeatTimes": 2, "dstBlkStride": 1, "dstRepStride": 32, "srcBlkStride": 8,
+              "srcRepStride": 1}  # fmt: skip
+    moves("Copy", dst, [src], pairs, size, params, {"counter_mode": True})
+
+
 @pytest.mark.parametrize("dtype", WORDS)
 def test_brcb(dtype: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
