@@ -35,7 +35,11 @@ void RequireOperands(Access& access, const GatherMaskCall& call) {
     access.Require(call.repeat <= 255, "repeatTimes", call.repeat, "0..255");
     access.RequireSpace(call.dst, "dst", Space::kUb);
     access.RequireAligned(call.dst, "dst", kBlockBytes);
-    access.Require(!call.counter || call.mask >= 1, "mask", call.mask, "1 or more in counter mode");
+    // A pattern tensor, one bit for each element, has to fit into UB; so does what is kept, at least one element in
+    // four.
+    const std::uint64_t most = 8 * access.core().memory_bytes(Space::kUb);
+    access.Require(!call.counter || (call.mask >= 1 && call.mask <= most), "mask", call.mask,
+                   "1 or more in counter mode, and what UB has room for");
     if (call.pattern != 0) {
         access.Require(call.pattern <= 7, "src1Pattern", call.pattern == UINT8_MAX ? 0 : call.pattern, "1..7");
         return;
@@ -55,8 +59,11 @@ std::vector<std::uint64_t> KeptOffsets(Access& access, const GatherMaskCall& cal
         pattern = As<std::uint8_t>(access.Reads(call.src1, "src1Pattern", bits));
     }
     std::vector<std::uint64_t> kept;
+    // One more than fits: dst is refused then, and the rest need not be known. A repeat stride of 0 takes no more
+    // memory.
+    const std::uint64_t most = access.core().memory_bytes(Space::kUb) / pick.element_bytes + 1;
     for (std::uint64_t repeat = 0; repeat < call.repeat; ++repeat) {
-        for (std::uint64_t element = 0; element < pick.per_repeat; ++element) {
+        for (std::uint64_t element = 0; element < pick.per_repeat && kept.size() < most; ++element) {
             const bool keep = pick.from_tensor
                                   ? (pattern[repeat * pattern_step + element / 8] >> (element % 8) & 1U) != 0
                                   : (kPatterns[call.pattern] >> (element % 4) & 1U) != 0;
@@ -115,9 +122,9 @@ std::uint64_t VectorGatherMask(const GatherMaskCall& call) {
     if (call.repeat == 0) {
         return 0;
     }
+    DeclareFetch(access, call, pick);
     const std::vector<std::uint64_t> kept = KeptOffsets(access, call, pick);
     access.core().state.gathered_count = kept.size();
-    DeclareFetch(access, call, pick);
     if (kept.empty()) {
         return 0;
     }
