@@ -14,6 +14,7 @@ if(pybind11_FOUND)
   pybind11_add_module(_core MODULE NO_EXTRAS ${core_sources})
   target_include_directories(_core PRIVATE ${ROOT}/csrc ${HOST_INCLUDES} ${SIM_INCLUDES})
   target_link_libraries(_core PRIVATE ascend_attention)
+  target_compile_options(_core PRIVATE ${UNHURRIED})
   install(TARGETS _core LIBRARY DESTINATION .)
 else()
   set(message "pybind11 or the Python headers were not found by '${Python_EXECUTABLE}': _core cannot be built. "

@@ -7,6 +7,7 @@ function(add_op_host_test name)
   add_executable(test_op_host_${name} ${ROOT}/tests/op_host/test_${name}.cpp)
   target_include_directories(test_op_host_${name} PRIVATE ${HOST_INCLUDES} ${ROOT}/tests)
   target_link_libraries(test_op_host_${name} PRIVATE op_host_for_tests)
+  target_compile_options(test_op_host_${name} PRIVATE ${UNHURRIED})
   add_test(NAME op_host_${name} COMMAND test_op_host_${name} ${ARGN})
 endfunction()
 

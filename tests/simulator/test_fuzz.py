@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from helpers.instruction_fuzz import forms, random_call
 
-CALLS = 200
+CALLS = 100
 SECONDS = 60.0  # of one call: far beyond any that ends
 
 
@@ -35,4 +35,4 @@ def test_random_calls_end_in_a_result_or_a_finding(sample_rng: np.random.Generat
 def test_instructions_are_found() -> None:
     names = {form.name for form in forms()}
     assert {"Add", "Cast", "DataCopy", "DataCopyPad", "Fixpipe", "Gather", "LoadData3D", "Mmad", "Select"} <= names
-    assert all(form.optional for form in forms() if form.name in ("Add", "DataCopy", "Mmad"))
+    assert all(form.optional for form in forms() if form.name in ("Add", "DataCopyPad", "Mmad"))
