@@ -3,7 +3,6 @@
 // each on several threads of the machine, some of the launches fail, and at last no thread can be had. Results are
 // checked, so that a broken hand-over shows without a sanitizer too.
 //   test_threads <cube library> <vector library> [rounds]
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -207,7 +206,6 @@ void Shortage(const Libraries& libraries) {
         std::cout << "the shortage of threads was not tried: no user without other processes\n";
         return;
     }
-    prctl(PR_SET_DUMPABLE, 1);  // LeakSanitizer traces its own process, which setuid forbids
     for (const std::size_t spare : {2U, 0U}) {
         const rlimit limit{ThreadsNow() + spare, ThreadsNow() + 2};
         if (setrlimit(RLIMIT_NPROC, &limit) != 0) {
