@@ -46,6 +46,9 @@ void ExecuteMmad(const Operands& operands, const py::dict& given, const sim::Sit
         sim::SetHf32TiesToZero(hf32 == "NEAREST_ZERO", site);
     }
     params.Done();
+    if (version >= sim::KernelVersions()) {
+        throw py::index_error("there is no such compiled version");
+    }
     sim::ForceKernelVersion(version);
     sim::Execute(call);
     sim::ForceKernelVersion(-1);
