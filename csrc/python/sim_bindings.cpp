@@ -204,13 +204,15 @@ py::tuple Execute(const std::string& name, const py::list& operand_list, const p
 }
 
 sim::KernelKind KindFromName(const std::string& name) {
-    if (name == "mix") {
-        return sim::KernelKind::kMix;
+    static const std::map<std::string, sim::KernelKind> kNames = {{"mix", sim::KernelKind::kMix},
+                                                                  {"mix_1_1", sim::KernelKind::kMixOneToOne},
+                                                                  {"cube", sim::KernelKind::kCubeOnly},
+                                                                  {"vector", sim::KernelKind::kVectorOnly}};
+    const auto found = kNames.find(name);
+    if (found == kNames.end()) {
+        throw py::value_error("kind is '" + name + "', allowed: mix, mix_1_1, cube, vector");
     }
-    if (name == "cube" || name == "vector") {
-        return name == "cube" ? sim::KernelKind::kCubeOnly : sim::KernelKind::kVectorOnly;
-    }
-    throw py::value_error("kind is '" + name + "', allowed: mix, cube, vector");
+    return found->second;
 }
 
 // Global memory from an array (an input) or a dict {data, name, writable, initialised, output}.
@@ -272,7 +274,7 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
                       const std::string& kind, std::uint32_t blocks, const py::list& args, const std::string& soc,
                       const std::string& mode, int threads, std::uint64_t instruction_limit, const py::list& buffers,
                       const std::string& title, const doors::CallSettings* log, bool record_sync,
-                      const py::list& ignored, bool auto_sync, double stall_seconds) {
+                      const py::list& ignored, bool auto_sync, double stall_seconds, bool echo) {
     sim::LaunchSpec spec;
     spec.kernel = sim::LoadKernel(cube_library, vector_library, kernel, KindFromName(kind));
     if (!title.empty()) {
@@ -287,6 +289,7 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
     spec.ignored = SyncCallsFromList(ignored);
     spec.auto_sync = auto_sync;
     spec.stall_seconds = stall_seconds;
+    spec.echo = echo;
     for (const py::handle item : args) {
         AddArgument(item, spec);
     }
@@ -332,8 +335,10 @@ void BindSim(py::module_& m) {
         py::arg("threads") = 0, py::arg("instruction_limit") = 0, py::arg("buffers") = py::list(),
         py::arg("title") = "", py::arg("log") = nullptr, py::arg("record_sync") = false,
         py::arg("ignored") = py::list(), py::arg("auto_sync") = false, py::arg("stall_seconds") = 0.0,
+        py::arg("echo") = false,
         "Runs one kernel of two device libraries and returns the report.\n\n"
-        "kind: 'mix', 'cube' or 'vector'. args: ints, arrays (inputs) and dicts {'data': array, 'name',\n"
+        "kind: 'mix' (one AIC and two AIVs a block), 'mix_1_1', 'cube' or 'vector'. args: ints, arrays (inputs) and "
+        "dicts {'data': array, 'name',\n"
         "'writable', 'initialised', 'output'} (an output is writable and uninitialised). Arrays are used in\n"
         "place. buffers: more global memory, which the arguments reach through pointers of their own. title: the\n"
         "kernel's name in reports. record_sync lists the synchronisation calls in report['sync_calls']; those in\n"

@@ -132,6 +132,9 @@ py::dict ReportToDict(const sim::RunReport& report) {
         cores.append(entry);
     }
     result["cores"] = cores;
+    // Device code may print bytes that are not UTF-8.
+    result["printed"] = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
+        report.printed.data(), static_cast<Py_ssize_t>(report.printed.size()), "backslashreplace"));
     py::list findings;
     for (const sim::Finding& finding : report.findings) {
         py::dict entry;

@@ -51,7 +51,7 @@ class LaunchReport:
     global_bytes_written: int
     cores: tuple[CoreReport, ...]
     findings: tuple[Finding, ...]
-    printed: str = ""  # by device code: printf, ASSERT, DumpTensor
+    printed: str = ""  # by device code: core after core, each in program order
 
     def __str__(self) -> str:
         return str(Report((self,)))
@@ -132,6 +132,8 @@ class Report:
             lines.append(f"{'total':{width}} {'':13} {'':7} {'':6} {len(self.cores):5} " + _figures(self))
         lines.append(f"findings: {len(self.findings) or 'none'}")
         lines += [f"  {finding}" for finding in self.findings]
+        if self.printed:
+            lines += ["printed:", self.printed.rstrip("\n")]
         return "\n".join(lines)
 
 

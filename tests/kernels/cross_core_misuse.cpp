@@ -56,14 +56,6 @@ extern "C" __global__ __aicore__ void cross_core_misuse(int64_t which) {
             SyncAll(flags, local, 1);
             break;
         }
-        case 13: {  // the second block does not come
-            GlobalTensor<int32_t> flags;
-            LocalTensor<int32_t> local;
-            if (GetBlockIdx() == 0) {
-                SyncAll(flags, local);
-            }
-            break;
-        }
         default:
             break;
     }

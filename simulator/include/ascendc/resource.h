@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "ascendc/resource_pipe.h"
+#include "ascendc/resource_pool.h"
 #include "ascendc/resource_queue.h"
+#include "ascendc/resource_spm.h"
 
 namespace AscendC {
 
 // 9.x: buffers one after the other in a memory, without TPipe.
-template <Hardware hard>
+template <Hardware hard = Hardware::UB>
 class LocalMemAllocator {
 public:
     uint32_t GetCurAddr() const { return head_; }

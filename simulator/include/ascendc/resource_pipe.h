@@ -96,6 +96,32 @@ constexpr TPosition GetBufferLogicPos(TPosition position, bool isSource) {
     }
 }
 
+struct DataCopyParams;
+
+namespace detail {
+
+constexpr uint32_t RoundUp(uint32_t bytes) { return (bytes + ONE_BLK_SIZE - 1) / ONE_BLK_SIZE * ONE_BLK_SIZE; }
+
+// Buffers that were freed by FreeTensor still have their "free" event pending.
+inline void Drain(TBufType* buffers, int count, sim::Site site) {
+    for (int i = 0; i < count; ++i) {
+        TBufType& buffer = buffers[i];
+        if (buffer.freeBufEvtID != INVALID_TEVENTID && buffer.state == TBufState::FREE) {
+            const PipePair pair = PipesOf(buffer.freeBufEvt);
+            sim::WaitEvent(pair.source, pair.target, buffer.freeBufEvtID, true, site);
+            sim::ReleaseEvent(pair.source, pair.target, buffer.freeBufEvtID, site);
+            buffer.freeBufEvtID = INVALID_TEVENTID;
+        }
+        if (buffer.enQueEvtID != INVALID_TEVENTID && buffer.state == TBufState::FREE) {  // of a queue of depth 0
+            const PipePair pair = PipesOf(buffer.userEnQueEvt);
+            sim::ReleaseEvent(pair.source, pair.target, buffer.enQueEvtID, site);
+            buffer.enQueEvtID = INVALID_TEVENTID;
+        }
+    }
+}
+
+}  // namespace detail
+
 class TPipe;
 inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(sim::CurrentPipeObject()); }
 
@@ -133,6 +159,11 @@ public:
     }
 
     void Destroy(sim::Site site = sim::Site::Here()) {
+        DestroyWithoutPipeAll(site);
+        sim::Barrier(sim::Pipe::kAll, site, true);
+    }
+    // Without the barrier at the end.
+    void DestroyWithoutPipeAll(sim::Site site = sim::Site::Here()) {
         destroyed_ = true;
         DrainQueues(site);
         if constexpr (g_coreType == AIC) {
@@ -141,7 +172,6 @@ public:
                 ReleaseEventID<HardEvent::M_MTE1>(static_cast<TEventID>(i), site);
             }
         }
-        sim::Barrier(sim::Pipe::kAll, site, true);
         sim::SetCurrentPipeObject(nullptr);
     }
 
@@ -157,20 +187,31 @@ public:
         static_assert(T::isTQue, "InitBuffer(que, num, len) is for queues; a TBuf has one buffer");
         sim::RequireUse(num > 0, "InitBuffer", "a queue needs at least one buffer", site);
         constexpr Hardware kPool = GetPhyType(GetPosition(T::srcPosition, T::dstPosition));
-        que.bufStart = Take(kPool, num, len, T::freeBufEvt, site);
-        que.bufNum = num;
-        que.bufCursor = 0;
-        que.bufUsedCount = 0;
-        que.usedCount = 0;
-        que.head = 0;
-        que.tail = 0;
+        que.Attach(Take(kPool, num, len, T::freeBufEvt, site), num, site);
         return true;
     }
 
     template <TPosition pos>
     bool InitBuffer(TBuf<pos>& buf, uint32_t len, sim::Site site = sim::Site::Here()) {
-        buf.bufStart = Take(GetPhyType(pos), 1, len, HardEvent::MAX, site);
-        buf.bufLen = buf.bufStart->dataLen;
+        buf.Attach(Take(GetPhyType(pos), 1, len, HardEvent::MAX, site));
+        return true;
+    }
+
+    // A part of a memory that a TBufPool hands on, after what has been handed out, or over the same bytes as another.
+    template <class T>
+    bool InitBufPool(T& bufPool, uint32_t len, sim::Site site = sim::Site::Here()) {
+        static_assert(T::isTbufPool, "InitBufPool is for TBufPool");
+        constexpr Hardware kPool = GetPhyType(T::poolPos);
+        const uint32_t size = detail::RoundUp(len);
+        const uint32_t begin = Claim(kPool, size, site);
+        bufPool.Pool().Cover(begin, size);
+        return true;
+    }
+    template <class T, class U>
+    bool InitBufPool(T& bufPool, uint32_t len, U& shareBuf, sim::Site site = sim::Site::Here()) {
+        bufPool.Pool().Share(shareBuf.Pool(), len, site);
+        static_assert(T::isTbufPool && U::isTbufPool, "InitBufPool is for TBufPool");
+        static_assert(GetPhyType(T::poolPos) == GetPhyType(U::poolPos), "the two pools lie in different memories");
         return true;
     }
 
@@ -196,8 +237,56 @@ public:
         return LocalTensor<T>(pos, static_cast<uint32_t>(offset), static_cast<uint32_t>(size));
     }
 
+    template <TPosition pos>
+    TBuffAddr GetAbsAddr(int32_t offset, int32_t len) const {
+        TBuffAddr address;
+        address.logicPos = static_cast<uint8_t>(pos);
+        address.bufferAddr = static_cast<uint32_t>(offset);
+        address.dataLen = static_cast<uint32_t>(len);
+        return address;
+    }
+
+    // Temporary data in a workspace. Every access waits for whatever has used the tensor before.
+    template <typename T>
+    void InitSpmBuffer(const GlobalTensor<T>& workspace, const int32_t bufferSize) {
+        spm_ = reinterpret_cast<uint64_t>(workspace.GetPhyAddr());
+        spmBytes_ = bufferSize;
+    }
+    // In L1, which a vector core of this architecture does not have.
+    void InitSpmBuffer(const int32_t, sim::Site site = sim::Site::Here()) {
+        sim::RequireUse(false, "InitSpmBuffer", "this architecture needs a workspace in global memory", site);
+    }
+    template <typename T>
+    void WriteSpmBuffer(const LocalTensor<T>& writeBuffer, const DataCopyParams& copyParams, int32_t writeOffset = 0,
+                        sim::Site site = sim::Site::Here());
+    template <typename T>
+    void ReadSpmBuffer(const LocalTensor<T>& readBuffer, const DataCopyParams& copyParams, int32_t readOffset = 0,
+                       sim::Site site = sim::Site::Here());
+    template <typename T>
+    void WriteSpmBuffer(const LocalTensor<T>& writeBuffer, const int32_t writeSize, int32_t writeOffset = 0,
+                        sim::Site site = sim::Site::Here());
+    template <typename T>
+    void ReadSpmBuffer(const LocalTensor<T>& readBuffer, const int32_t readSize, int32_t readOffset = 0,
+                       sim::Site site = sim::Site::Here());
+
 private:
     static constexpr int kMatmulEvents = 3;
+
+    template <typename T>
+    GlobalTensor<T> Spm(int32_t offset, const char* name, sim::Site site) const {
+        sim::RequireUse(spm_ != 0, name, "InitSpmBuffer is missing", site);
+        sim::RequireUse(offset >= 0 && BytesOf<T>(static_cast<uint64_t>(offset)) < static_cast<uint64_t>(spmBytes_),
+                        name, "the offset lies outside the buffer of InitSpmBuffer", site);
+        GlobalTensor<T> tensor;
+        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ PrimT<T>*>(spm_) + offset);
+        return tensor;
+    }
+    template <HardEvent event>
+    void Order(sim::Site site) {
+        const TEventID id = FetchEventID<event>(site);
+        SetFlagOf<event>(id, true, site);
+        WaitFlagOf<event>(id, true, site);
+    }
 
     void ResetPool() {
         used_ = 0;
@@ -209,46 +298,45 @@ private:
         }
     }
 
-    // Buffers that were freed by FreeTensor still have their "free" event pending.
-    void DrainQueues(sim::Site site) {
-        for (int i = 0; i < used_; ++i) {
-            TBufType& buffer = buffers_[i];
-            if (buffer.freeBufEvtID != INVALID_TEVENTID) {
-                const PipePair pair = PipesOf(buffer.freeBufEvt);
-                sim::WaitEvent(pair.source, pair.target, buffer.freeBufEvtID, true, site);
-                sim::ReleaseEvent(pair.source, pair.target, buffer.freeBufEvtID, site);
-                buffer.freeBufEvtID = INVALID_TEVENTID;
-            }
-        }
-    }
+    void DrainQueues(sim::Site site) { detail::Drain(buffers_, used_, site); }
 
     TBufType* Take(Hardware pool, int count, uint32_t bytes, HardEvent freeEvent, sim::Site site) {
-        constexpr uint32_t kReserved = 256;
-        sim::RequireUse(bytes > 0, "InitBuffer", "a buffer needs at least one byte", site);
-        sim::RequireUse(pool != Hardware::GM, "InitBuffer", "a buffer cannot lie in global memory", site);
         sim::RequireUse(used_ + count <= kMaxBuffers, "InitBuffer", "TPipe manages at most 64 buffers", site);
-        const uint32_t size = (bytes + ONE_BLK_SIZE - 1) / ONE_BLK_SIZE * ONE_BLK_SIZE;
-        uint32_t& end = ends_[static_cast<int>(pool)];
-        // A core may lay out the other core type's memories as long as it never uses them. The last 256 bytes are
-        // checked where they are accessed.
-        const uint64_t usable = sim::UsableBytes(SpaceOf(pool));
-        sim::RequireUse(usable == 0 || end + uint64_t(count) * size <= usable + kReserved, "InitBuffer",
-                        "the buffers of this TPipe exceed the memory of their position", site);
+        const uint32_t size = detail::RoundUp(bytes);
+        uint32_t address = Claim(pool, uint64_t(count) * size, site);
         TBufType* first = buffers_ + used_;
         for (int i = 0; i < count; ++i) {
             TBufType& buffer = buffers_[used_++];
             buffer = TBufType{};
             buffer.freeBufEvt = freeEvent;
-            buffer.address = end;
+            buffer.address = address;
             buffer.dataLen = size;
-            end += size;
+            address += size;
         }
         return first;
+    }
+
+    // Where the next `bytes` of a memory start.
+    uint32_t Claim(Hardware pool, uint64_t bytes, sim::Site site) {
+        constexpr uint32_t kReserved = 256;
+        sim::RequireUse(bytes > 0, "InitBuffer", "a buffer needs at least one byte", site);
+        sim::RequireUse(pool != Hardware::GM, "InitBuffer", "a buffer cannot lie in global memory", site);
+        uint32_t& end = ends_[static_cast<int>(pool)];
+        // A core may lay out the other core type's memories as long as it never uses them. The last 256 bytes are
+        // checked where they are accessed.
+        const uint64_t usable = sim::UsableBytes(SpaceOf(pool));
+        sim::RequireUse(usable == 0 || end + bytes <= usable + kReserved, "InitBuffer",
+                        "the buffers of this TPipe exceed the memory of their position", site);
+        const uint32_t begin = end;
+        end += static_cast<uint32_t>(bytes);
+        return begin;
     }
 
     TBufType buffers_[kMaxBuffers];
     int used_ = 0;
     uint32_t ends_[static_cast<int>(Hardware::MAX)] = {};
+    uint64_t spm_ = 0;
+    int32_t spmBytes_ = 0;
     bool destroyed_ = false;
     sim::Site site_{"", 0};
 };

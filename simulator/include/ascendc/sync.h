@@ -6,6 +6,7 @@
 
 #include "ascendc/tensor.h"
 #include "machine/core_calls.h"
+#include "machine/memory_flag_calls.h"
 
 enum pipe_t {
     PIPE_S = 0,
@@ -209,9 +210,7 @@ void SyncAll(sim::Site site = sim::Site::Here()) {
 template <bool isAIVOnly = true>
 void SyncAll(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>& ubWorkspace,
              const int32_t usedCores = 0, sim::Site site = sim::Site::Here()) {
-    (void)gmWorkspace;
-    (void)ubWorkspace;
-    sim::SoftSyncAllCores(usedCores, site);
+    sim::SoftSyncAll(ToOperand(gmWorkspace), ToOperand(ubWorkspace), usedCores, site);
 }
 
 enum class CacheLine : uint64_t { SINGLE_CACHE_LINE = 0, ENTIRE_DATA_CACHE };
@@ -222,6 +221,9 @@ template <typename T, CacheLine entireType, DcciDst dcciDst>
 void DataCacheCleanAndInvalid(const GlobalTensor<T>& tensor, sim::Site site = sim::Site::Here()) {
     sim::CleanDataCache(ToOperand(tensor).address, entireType == CacheLine::ENTIRE_DATA_CACHE, site);
 }
+// Of UB there is no cache to clean.
+template <typename T, CacheLine entireType, DcciDst dcciDst>
+void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
 template <typename T, CacheLine entireType>
 void DataCacheCleanAndInvalid(const GlobalTensor<T>& tensor, sim::Site site = sim::Site::Here()) {
     sim::CleanDataCache(ToOperand(tensor).address, entireType == CacheLine::ENTIRE_DATA_CACHE, site);

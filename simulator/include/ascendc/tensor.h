@@ -125,6 +125,8 @@ struct TBuffAddr {
 template <typename T>
 class ScalarReference {
 public:
+    using ValueType = T;
+
     ScalarReference(const sim::Operand& element, const sim::Site& site) : element_(element), site_(site) {}
     operator T() const {
         T value;

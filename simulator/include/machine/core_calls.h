@@ -2,7 +2,6 @@
 // Calls of the device headers that are not instructions of a family: scalar access, events, flags, identity.
 #pragma once
 
-#include <cstdarg>
 #include <cstdint>
 
 #include "machine/call.h"
@@ -13,6 +12,12 @@ namespace ascend_attention::sim {
 ASCEND_SIM_API void ScalarLoad(const Operand& element, void* value, std::uint32_t bytes, const char* name, Site site);
 ASCEND_SIM_API void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes, const char* name,
                                 Site site);
+// Around the data cache: ReadGmByPassDCache, WriteGmByPassDCache.
+ASCEND_SIM_API void ScalarLoadUncached(const Operand& element, void* value, std::uint32_t bytes, const char* name,
+                                       Site site);
+ASCEND_SIM_API void ScalarStoreUncached(const Operand& element, const void* value, std::uint32_t bytes,
+                                        const char* name, Site site);
+ASCEND_SIM_API void PreloadDataCache(std::uint64_t address, Site site);
 // DataCacheCleanAndInvalid: the 64-byte line of a global address, or the entire cache.
 ASCEND_SIM_API void CleanDataCache(std::uint64_t address, bool entire, Site site);
 // DataSyncBarrier: scalar accesses so far complete before anything that follows.
@@ -30,10 +35,9 @@ ASCEND_SIM_API void ReleaseEvent(Pipe source, Pipe target, int id, Site site);
 ASCEND_SIM_API void CrossCoreSet(int mode, Pipe pipe, int flag, Site site);
 ASCEND_SIM_API void CrossCoreWait(int flag, Site site);
 ASCEND_SIM_API void SyncAllCores(bool vector_only, Site site);
-// The form with flags in global memory: all vector cores, or the first `used_cores` of them (0 = all).
-ASCEND_SIM_API void SoftSyncAllCores(int used_cores, Site site);
 
-ASCEND_SIM_API std::int64_t BlockIndex();  // as GetBlockIdx: counts AIVs on a vector core
+ASCEND_SIM_API std::int64_t BlockIndex();     // as GetBlockIdx: counts AIVs on a vector core
+ASCEND_SIM_API std::int64_t PhysicalBlock();  // the block alone
 ASCEND_SIM_API std::int64_t BlockCount();
 ASCEND_SIM_API std::int64_t SubBlockIndex();
 ASCEND_SIM_API std::int64_t SubBlockCount();
@@ -44,14 +48,29 @@ ASCEND_SIM_API std::int64_t SystemCycle();
 ASCEND_SIM_API std::uint64_t UsableBytes(Space space);
 // The machine state a kernel starts with: full mask in normal mode, no atomic stores.
 ASCEND_SIM_API void ResetMachineState();
+// The control register's saturation of float results. Off is what is modelled.
+ASCEND_SIM_API void SetSaturation(const char* name, bool on, Site site);
+ASCEND_SIM_API void SetSystemWorkspace(void* workspace, bool force);
+ASCEND_SIM_API void* SystemWorkspace();
+
+// CheckLocalMemoryIA: bytes of UB whose access by these pipes (bits by number) is an error.
+struct WatchRange {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint8_t readers = 0;
+    std::uint8_t writers = 0;
+    bool enabled = false;
+};
+ASCEND_SIM_API void WatchLocalMemory(int index, const WatchRange& range, Site site);
+
+ASCEND_SIM_API std::uint16_t ScalarFloatToHalfOdd(float value);
+ASCEND_SIM_API std::int32_t ScalarFloatToInt32(float value, std::uint8_t round_mode);
+
 ASCEND_SIM_API void* CurrentPipeObject();
 ASCEND_SIM_API void SetCurrentPipeObject(void* pipe);
 // True while the core is being unwound after an error: destructors must not issue instructions.
 ASCEND_SIM_API bool CoreIsEnding();
 // A rule of the framework classes (TPipe, TQue): ends the core with a finding when broken.
 ASCEND_SIM_API void RequireUse(bool ok, const char* name, const char* problem, Site site);
-ASCEND_SIM_API void AssertFailed(const char* condition, Site site);
-// printf of device code. Device headers must not declare the host's: kernels call it unqualified.
-ASCEND_SIM_API void Print(const char* format, std::va_list arguments);
 
 }  // namespace ascend_attention::sim

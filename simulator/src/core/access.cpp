@@ -66,6 +66,26 @@ void OutOfDeclaredBounds(Core& core, const Call& call, const Operand& operand, c
               Key(call, name));
 }
 
+// CheckLocalMemoryIA: the kernel has asked to be stopped here.
+void CheckWatches(Core& core, const Call& call, const Operand& operand, const char* name, bool writes,
+                  const Region& region) {
+    for (const WatchRange& watch : core.watches) {
+        const std::uint8_t pipes = writes ? watch.writers : watch.readers;
+        if (!watch.enabled || (pipes >> static_cast<int>(call.pipe) & 1U) == 0) {
+            continue;
+        }
+        ForEachPiece(region, operand.address, [&](std::uint64_t begin, std::uint64_t end) {
+            if (begin < watch.end && end > watch.begin) {
+                core.Fail("watch",
+                          Describe(call) + " on " + core.name() + ": " + DescribeOperand(operand, name) +
+                              (writes ? " writes" : " reads") + " bytes " + Range(begin, end) +
+                              ", and CheckLocalMemoryIA watches " + Range(watch.begin, watch.end),
+                          Key(call, name));
+            }
+        });
+    }
+}
+
 // The only per-operand cost of fast mode: one bounding-box test against the buffer and against the memory.
 std::byte* CheckLocal(Core& core, const Call& call, const Operand& operand, const char* name, const char* verb,
                       const Region& region) {
@@ -87,6 +107,9 @@ std::byte* CheckLocal(Core& core, const Call& call, const Operand& operand, cons
             text = std::string("but ") + NameOf(operand.space) + " has " + std::to_string(size) + " usable bytes";
         }
         OutOfBounds(core, call, operand, name, verb, begin, end, text);
+    }
+    if (core.watching && operand.space == Space::kUb) {
+        CheckWatches(core, call, operand, name, verb[0] == 'w', region);
     }
     return core.memory(operand.space) + operand.address;
 }

@@ -83,6 +83,7 @@ void CoreChecker::BarrierAll() {
     }
     clocks_.fill(all);
     knowledge_changed_.fill(true);
+    first_incomplete_ = 0;
 }
 
 void CoreChecker::CompleteScalar() {
@@ -90,6 +91,7 @@ void CoreChecker::CompleteScalar() {
         clock.Raise(Component(Pipe::kScalar), issued_[static_cast<int>(Pipe::kScalar)]);
     }
     knowledge_changed_.fill(true);
+    first_incomplete_ = 0;
 }
 
 namespace {
@@ -135,6 +137,19 @@ void CoreChecker::Conflict(const Instruction& now, Hazard hazard, const char* na
     if (!shared_.FirstOfPair(earlier_site, now.site, what)) {
         return;
     }
+    std::string key;
+    Finding finding = DescribeConflict(now, hazard, name, place, offset, earlier_site, earlier_component, &key);
+    core_.machine().log().Add(std::move(finding), key);
+}
+
+Finding CoreChecker::DescribeConflict(const Instruction& now, Hazard hazard, const char* name, const std::string& place,
+                                      std::uint64_t offset, std::uint32_t earlier_site, std::size_t earlier_component,
+                                      std::string* key) const {
+    const Pipe earlier_pipe = static_cast<Pipe>(earlier_component % kPipeCount);
+    const bool same_core = earlier_component / kPipeCount == static_cast<std::size_t>(core_.index());
+    const bool same_pipe = same_core && earlier_pipe == now.call.pipe;
+    const HazardRule rule = same_pipe ? SamePipeRule(now.call.pipe, hazard) : HazardRule{PipeOrder::kNeedsBarrier, ""};
+    const int what = static_cast<int>(hazard) * 3 + (same_pipe ? 2 : same_core ? 1 : 0);
     const CallSite& earlier = shared_.site(earlier_site);
     const std::string earlier_core = shared_.cores[earlier_component / kPipeCount]->name();
     const bool writes = hazard != Hazard::kReadAfterWrite;
@@ -152,8 +167,8 @@ void CoreChecker::Conflict(const Instruction& now, Hazard hazard, const char* na
         text += "no chain of cross-core flags orders them";
     }
     const Severity severity = rule.order == PipeOrder::kUndocumented ? Severity::kUndocumentedOrder : Severity::kError;
-    core_.Report(severity, severity == Severity::kError ? "race" : "undocumented order", text,
-                 std::to_string(earlier_site) + "|" + std::to_string(now.site) + "|" + std::to_string(what));
+    *key = std::to_string(earlier_site) + "|" + std::to_string(now.site) + "|" + std::to_string(what);
+    return Finding{severity, severity == Severity::kError ? "race" : "undocumented order", text};
 }
 
 void CoreChecker::LocalConflict(const Instruction& now, Hazard hazard, const char* name, Space space,

@@ -9,9 +9,11 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/access.h"
@@ -42,6 +44,16 @@ struct DirtyLine {
     std::uint64_t mask;
 };
 
+// What a scalar store to global memory told whoever comes to wait for it, and what its line held before.
+struct Release {
+    std::size_t component = 0;
+    Tick tick = 0;
+    std::uint32_t sequence = 0;
+    Clock clock;
+    std::array<std::uint8_t, 64> old{};
+    bool old_defined = false;
+};
+
 // What the cores of a launch share.
 class GlobalChecker {
 public:
@@ -53,6 +65,10 @@ public:
     BufferShadow& shadow(const GlobalRegion& region) { return shadows_[static_cast<std::size_t>(region.index)]; }
     // True the first time a pair of sites is seen: building a message for every granule would take minutes.
     bool FirstOfPair(std::uint32_t earlier, std::uint32_t later, int what);
+
+    // The latest release of each line by each core; the oldest are given up when there are many.
+    void AddRelease(std::uint64_t line, Release release);
+    const Release* FindRelease(std::uint64_t line, std::size_t component, Tick tick) const;
 
     EntryPool<GlobalAccess> pool;
     std::uint32_t sequence = 0;
@@ -80,6 +96,8 @@ private:
     std::vector<CallSite> sites_;
     std::unordered_map<SiteKey, std::uint32_t, SiteHash> site_ids_;
     std::unordered_set<std::uint64_t> reported_;
+    std::map<std::pair<std::uint64_t, std::size_t>, Release> releases_;
+    std::deque<std::pair<std::uint64_t, std::size_t>> release_order_;
 };
 
 class CoreChecker {
@@ -111,9 +129,15 @@ public:
                     std::uint32_t bytes);
     void ScalarStore(const Instruction& now, const Operand& element, const GlobalRegion& buffer, const void* value,
                      std::uint32_t bytes);
+    void ScalarLoadUncached(const Instruction& now, const Operand& element, const GlobalRegion& buffer, void* value,
+                            std::uint32_t bytes);
+    void ScalarStoreUncached(const Instruction& now, const Operand& element, const GlobalRegion& buffer,
+                             const void* value, std::uint32_t bytes);
+    void PreloadLine(std::uint64_t address, const GlobalRegion& buffer);
     void CleanLine(const Instruction& now, std::uint64_t address, const GlobalRegion& buffer);
     void CleanAll(const Instruction& now);
-    void ReportDirtyLines();
+    // The core's program has ended.
+    void End();
 
     // Clocks. `Published` is what a flag of that pipe tells: its knowledge and all its instructions so far.
     Clock Published(Pipe pipe) const;
@@ -135,6 +159,7 @@ private:
     struct CacheLine {
         std::array<std::uint8_t, 64> data{};
         std::uint64_t dirty = 0;
+        std::uint64_t bypassed = 0;  // bytes that the core itself has stored around its cache since
         std::uint32_t sequence = 0;
         std::uint32_t bytes = 64;  // the last line of a buffer may be shorter
         const GlobalRegion* buffer = nullptr;
@@ -168,6 +193,14 @@ private:
         Clock clock;
     };
 
+    // A pair of accesses that is a race unless the reader turns out to poll.
+    struct Suspect {
+        Finding finding;
+        std::string key;
+    };
+    using SuspectKey = std::pair<std::uint32_t, std::uint64_t>;  // line of code and address of the read
+    enum class Seen : std::uint8_t { kCurrent, kOld };
+
     std::size_t Component(Pipe pipe) const { return base_ + static_cast<std::size_t>(pipe); }
     LocalGranule* Granules(Space space);
     void Conflict(const Instruction& now, Hazard hazard, const char* name, const std::string& place,
@@ -176,6 +209,20 @@ private:
     bool CompilerOrders(const Instruction& now, Pipe earlier_pipe, Tick earlier_tick, const CallSite& earlier);
     void RememberKnowledge(Pipe pipe, Tick tick);
     Clock KnowledgeAt(Pipe pipe, Tick tick) const;
+    Finding DescribeConflict(const Instruction& now, Hazard hazard, const char* name, const std::string& place,
+                             std::uint64_t offset, std::uint32_t earlier_site, std::size_t earlier_component,
+                             std::string* key) const;
+    // Which value a scalar load sees that was filled from memory at that sequence number.
+    Seen Observe(const Instruction& now, std::uint64_t address, std::uint64_t bytes, const GlobalRegion& buffer,
+                 std::uint32_t filled_at, const Release** release);
+    void SuspectRead(const Instruction& now, const GlobalAccess& read, std::uint32_t mask, const char* name,
+                     BufferShadow& shadow, std::uint64_t granule);
+    void AddSuspect(const SuspectKey& key, Suspect suspect);
+    void Publish(const Instruction& now, std::uint64_t address, const GlobalRegion& buffer);
+    bool IsAccepted(std::size_t component, Tick tick) const {
+        return accepted_.count({component, tick}) != 0 || (excused_.first == component && excused_.second == tick);
+    }
+    void ReportDirtyLines();
     // Names the first byte of `mask`, counted from `base`, that both touch.
     void LocalConflict(const Instruction& now, Hazard hazard, const char* name, Space space, std::uint64_t base,
                        std::uint32_t mask, const LocalAccess& earlier);
@@ -208,6 +255,11 @@ private:
     std::array<bool, kPipeCount> knowledge_changed_{};
     std::array<std::deque<Knowledge>, kPipeCount> knowledge_;
     std::array<RegisterWrite, kVectorRegisterCount> registers_{};
+    std::map<SuspectKey, std::vector<Suspect>> suspects_;
+    std::set<std::pair<std::size_t, Tick>> accepted_;  // stores of other cores that this one has waited for
+    std::pair<std::size_t, Tick> excused_{};           // the store that the current load is not judged against
+    Tick first_incomplete_ = 0;                        // store around the cache since the last DataSyncBarrier, or 0
+    bool ended_ = false;
 };
 
 // Contiguous pieces of a region, as few as possible.

@@ -50,7 +50,7 @@ void CoreChecker::ReadGranule(const Instruction& now, const char* name, BufferSh
             continue;
         }
         if ((earlier.mask & mask) != 0 && earlier.tick > known[earlier.component] &&
-            !(earlier.component == own && earlier.tick == now.tick)) {
+            !(earlier.component == own && earlier.tick == now.tick) && !IsAccepted(earlier.component, earlier.tick)) {
             Conflict(now, Hazard::kReadAfterWrite, name, Quoted(*shadow.region),
                      granule * kGranule + static_cast<std::uint64_t>(__builtin_ctz(earlier.mask & mask)), earlier.site,
                      earlier.component, earlier.tick);
@@ -78,7 +78,12 @@ void CoreChecker::WriteGranule(const Instruction& now, const char* name, BufferS
         if ((earlier.mask & mask) != 0) {
             const bool commutes = atomic && earlier.atomic;
             const bool itself = earlier.component == own && earlier.tick == now.tick;
-            if (!commutes && !itself && earlier.tick > known[earlier.component]) {
+            const bool unordered = !commutes && !itself && earlier.tick > known[earlier.component];
+            const bool scalars = now.call.pipe == Pipe::kScalar &&
+                                 earlier.component % kPipeCount == static_cast<std::size_t>(Pipe::kScalar);
+            if (unordered && scalars && !earlier.write && earlier.component != own) {
+                SuspectRead(now, earlier, mask, name, shadow, granule);
+            } else if (unordered && !IsAccepted(earlier.component, earlier.tick)) {
                 Conflict(now, earlier.write ? Hazard::kWriteAfterWrite : Hazard::kWriteAfterRead, name,
                          Quoted(*shadow.region),
                          granule * kGranule + static_cast<std::uint64_t>(__builtin_ctz(earlier.mask & mask)),
@@ -114,13 +119,18 @@ void CoreChecker::CheckDirty(const Instruction& now, const char* name, std::uint
         if (low >= high || (line->second.mask & LineMask(low - line->first, high - low)) == 0) {
             continue;
         }
-        core_.Report(Severity::kError, "data cache",
-                     Describe(now.call) + " on " + core_.name() + ": " + name + " reads bytes that " +
-                         Describe(line->second.written.name, line->second.written.site) + " on " +
-                         line->second.core->name() +
-                         " stored into its data cache and has not cleaned (DataCacheCleanAndInvalid): it sees the old "
-                         "value",
-                     std::to_string(now.site) + "|dirty");
+        Suspect suspect;
+        suspect.key = std::to_string(now.site) + "|dirty";
+        suspect.finding = Finding{
+            Severity::kError, "data cache",
+            Describe(now.call) + " on " + core_.name() + ": " + name + " reads bytes that " +
+                Describe(line->second.written.name, line->second.written.site) + " on " + line->second.core->name() +
+                " stored into its data cache and has not cleaned (DataCacheCleanAndInvalid): it sees the old value"};
+        if (now.call.pipe == Pipe::kScalar && line->second.core != &core_) {
+            AddSuspect({now.site, begin}, std::move(suspect));  // it may be polling
+        } else {
+            core_.machine().log().Add(std::move(suspect.finding), suspect.key);
+        }
     }
 }
 
@@ -180,7 +190,22 @@ void CoreChecker::ScalarLoad(const Instruction& now, const Operand& element, con
     const std::uint64_t in_line = begin % kLineBytes;
     // An element that straddles two lines does not exist for aligned addresses; host alignment may make one.
     const std::uint64_t part = std::min<std::uint64_t>(bytes, line.bytes - in_line);
+    if ((line.bypassed & LineMask(in_line, part)) != 0) {
+        core_.Report(Severity::kError, "data cache",
+                     Describe(now.call) + " on " + core_.name() +
+                         " reads a stale line of its data cache: the core has stored " + Quoted(buffer) + " byte " +
+                         std::to_string(begin) + " around the cache since; DataCacheCleanAndInvalid is missing",
+                     std::to_string(now.site) + "|stale");
+    }
+    std::uint32_t old_until = 0;
     if ((line.dirty & LineMask(in_line, part)) != LineMask(in_line, part)) {
+        const Release* release = nullptr;
+        if (Observe(now, element.address, part, buffer, line.sequence, &release) == Seen::kOld) {
+            for (std::uint32_t i = 0; i < line.bytes; ++i) {
+                line.data[i] = (line.dirty >> i & 1U) != 0 ? line.data[i] : release->old[i];
+            }
+            old_until = release->sequence - 1;
+        }
         for (std::uint64_t index = begin / kGranule; index * kGranule < begin + part; ++index) {
             const std::uint32_t mask = ByteMask(index * kGranule, begin, begin + part);
             for (std::uint32_t entry = shadow.heads[index]; entry != 0; entry = shared_.pool[entry].next) {
@@ -208,6 +233,10 @@ void CoreChecker::ScalarLoad(const Instruction& now, const Operand& element, con
                 }
             }
         }
+    }
+    excused_ = {};
+    if (old_until != 0) {
+        line.sequence = old_until;  // as if it had been read before the store
     }
     std::memcpy(value, line.data.data() + in_line, part);
     if (part < bytes) {
@@ -272,6 +301,7 @@ void CoreChecker::WriteBack(const Instruction& now, std::uint64_t address, Cache
             }
         }
     }
+    Publish(now, address, buffer);
     ++shared_.sequence;
     for (std::uint64_t index = begin / kGranule; index * kGranule < begin + line.bytes; ++index) {
         const std::uint32_t mask = static_cast<std::uint32_t>(line.dirty >> (index * kGranule - begin));

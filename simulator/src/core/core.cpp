@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/core.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -23,6 +24,7 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kReserved = 256;
 // Under AddressSanitizer memory that nobody may touch lies between two memories.
 constexpr std::uint64_t kGap = kAddressSanitizer ? 4096 : 0;
+constexpr std::size_t kPrintLimit = 1024 * kKiB;
 
 struct SpaceSize {
     Space space;
@@ -104,7 +106,7 @@ std::uint64_t MemoryBytes(Space space, CoreType type, KernelKind kind) {
             bytes = entry.bytes;
         }
     });
-    if (bytes != 0 && (space == Space::kUb || (space == Space::kL1 && kind == KernelKind::kMix))) {
+    if (bytes != 0 && (space == Space::kUb || (space == Space::kL1 && IsMix(kind)))) {
         bytes -= kReserved;
     }
     return bytes;
@@ -203,6 +205,24 @@ void Core::End() {
 
 void Core::Report(Severity severity, const std::string& kind, const std::string& text, const std::string& key) {
     machine_.log().Add(Finding{severity, kind, text}, key);
+}
+
+void Core::AppendPrinted(const std::string& text) {
+    if (machine_.echo()) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);  // the last line before a crash is the interesting one
+    }
+    if (printed_.size() + text.size() > kPrintLimit) {
+        printed_dropped_ += text.size();
+        return;
+    }
+    printed_ += text;
+}
+
+std::string Core::Printed() const {
+    return printed_dropped_ == 0
+               ? printed_
+               : printed_ + "(" + name_ + ": " + std::to_string(printed_dropped_) + " bytes more were not kept)\n";
 }
 
 const GlobalRegion* Core::FindGlobal(std::uint64_t address) {

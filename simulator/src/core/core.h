@@ -13,6 +13,7 @@
 #include "core/global_memory.h"
 #include "core/state.h"
 #include "machine/call.h"
+#include "machine/core_calls.h"
 #include "run/launch.h"
 
 namespace ascend_attention::sim {
@@ -92,10 +93,18 @@ public:
     // mostly move through one buffer.
     const GlobalRegion* FindGlobal(std::uint64_t address);
 
+    // Text that device code printed, up to a limit: a loop that prints must not fill the memory of the host.
+    void AppendPrinted(const std::string& text);
+    std::string Printed() const;
+
     std::uint64_t global_bytes_read = 0;
     std::uint64_t global_bytes_written = 0;
     // The TPipe of the running kernel: state of the device headers that may not live in a header.
     void* tpipe = nullptr;
+    void* system_workspace = nullptr;
+    // CheckLocalMemoryIA's registers.
+    std::array<WatchRange, 4> watches{};
+    bool watching = false;
     // What the core waits for, for the deadlock report. `name` is null while it runs.
     Call waits_for{nullptr, Pipe::kScalar, {"", 0}};
     int waits_for_flag = 0;
@@ -121,6 +130,8 @@ private:
     Call last_call_{nullptr, Pipe::kScalar, {"", 0}};
     std::uint64_t stack_limit_ = 0;
     const GlobalRegion* last_region_ = nullptr;
+    std::string printed_;
+    std::uint64_t printed_dropped_ = 0;
     std::unique_ptr<CoreSync> sync_;
     std::unique_ptr<SyncTrace> sync_trace_;
     std::unique_ptr<CoreChecker> checker_;

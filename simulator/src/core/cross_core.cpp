@@ -47,12 +47,10 @@ void Set(Core& core, int mode, const Call& call, int flag) {
 
 }  // namespace
 
-std::string FlagName(int flag) {
-    return flag == kSoftSyncFlag ? std::string("the flags of SyncAll") : "flag " + std::to_string(flag);
-}
+std::string FlagName(int flag) { return "flag " + std::to_string(flag); }
 
 void CrossCoreFlags::Prepare() {
-    std::vector<Counter> counters(machine_.cores().size() * (kFlagIds + 1));
+    std::vector<Counter> counters(machine_.cores().size() * kFlagIds);
     counters_.swap(counters);
 }
 
@@ -148,22 +146,22 @@ void CrossCoreFlags::RaiseOf(Core& core, int mode, const Call& call, int flag) {
         return;
     }
     const std::uint32_t block = core.identity().block;
-    const std::vector<Core*> vectors = {&machine_.core(block, CoreType::kVector, 0),
-                                        &machine_.core(block, CoreType::kVector, 1)};
+    const std::vector<Core*> vectors = machine_.vectors(block);
     if (mode == 1) {
         Gather(vectors, vectors, core, call, flag);
     } else if (core.type() == CoreType::kVector) {
         Gather(vectors, {&machine_.core(block, CoreType::kCube, 0)}, core, call, flag);
     } else {
         const Clock clock = core.checker() != nullptr ? core.checker()->Published(call.pipe) : Clock();
-        Raise(*vectors[0], flag, clock, core, call);
-        Raise(*vectors[1], flag, clock, core, call);
+        for (Core* vector : vectors) {
+            Raise(*vector, flag, clock, core, call);
+        }
     }
 }
 
 void CrossCoreFlags::ReportLeftovers() {
     for (const std::unique_ptr<Core>& core : machine_.cores()) {
-        for (int flag = 0; flag <= kFlagIds; ++flag) {
+        for (int flag = 0; flag < kFlagIds; ++flag) {
             const Counter& left = counter(*core, flag);
             const int count = left.count.load();
             if (count > 0) {
@@ -201,7 +199,7 @@ void CrossCoreSet(int mode, Pipe pipe, int flag, Site site) {
                               ? pipe != Pipe::kVector
                               : pipe == Pipe::kVector || pipe == Pipe::kMte2 || pipe == Pipe::kMte3;
     require(has_pipe, std::string("this core has no pipe ") + NameOf(pipe));
-    require(mode == 0 || core.machine().kind() == KernelKind::kMix, "modes 1 and 2 exist only in mix kernels");
+    require(mode == 0 || IsMix(core.machine().kind()), "modes 1 and 2 exist only in mix kernels");
     require(mode != 1 || core.type() == CoreType::kVector, "mode 1 is between vector cores");
     if (flag >= kSyncCubes && !core.sync().warned_flag_id) {
         core.sync().warned_flag_id = true;
@@ -243,7 +241,7 @@ void SyncAllCores(bool vector_only, Site site) {
         Wait(core, wait, kSyncVectors);
         return;
     }
-    if (core.machine().kind() != KernelKind::kMix) {
+    if (!IsMix(core.machine().kind())) {
         core.Fail("parameter",
                   Describe(wait) + " on " + core.name() + ": SyncAll<false> needs a mix kernel, this one hangs",
                   SiteKey(site));
@@ -257,27 +255,6 @@ void SyncAllCores(bool vector_only, Site site) {
         Set(core, 2, set_mte3, kSyncVectorsToCube);
         Wait(core, wait, kSyncCubeToVectors);
     }
-}
-
-void SoftSyncAllCores(int used_cores, Site site) {
-    Core& core = CurrentCore();
-    if (core.type() == CoreType::kCube) {
-        return;  // as the device headers do
-    }
-    const Call call{"SyncAll", Pipe::kMte3, site};
-    if (core.Unwinding() || IgnoresSync(core, SyncPoint{call.name, Pipe::kAll, Pipe::kAll, 1, -1, false, site})) {
-        return;
-    }
-    PassBarrier(core, Pipe::kAll, site);
-    const std::int64_t all = BlockCount() * SubBlockCount();
-    if (used_cores != 0 && used_cores != all) {
-        core.Fail("not modelled",
-                  Describe(call) + " on " + core.name() + ": SyncAll of " + std::to_string(used_cores) + " of " +
-                      std::to_string(all) + " vector cores is not modelled",
-                  SiteKey(site));
-    }
-    Set(core, 0, call, kSoftSyncFlag);
-    Wait(core, Call{"SyncAll", Pipe::kScalar, site}, kSoftSyncFlag);
 }
 
 }  // namespace ascend_attention::sim

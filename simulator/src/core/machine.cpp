@@ -14,14 +14,13 @@ constexpr std::uint64_t kDefaultInstructionLimit = 2'000'000'000;
 
 }  // namespace
 
-std::uint32_t CoresPerBlock(KernelKind kind) { return kind == KernelKind::kMix ? 3 : 1; }
-
 Machine::Machine(const LaunchSpec& spec)
     : mode_(spec.mode),
       kind_(spec.kernel.kind),
       blocks_(spec.blocks),
       instruction_limit_(spec.instruction_limit == 0 ? kDefaultInstructionLimit : spec.instruction_limit),
       auto_sync_(spec.auto_sync),
+      echo_(spec.echo),
       kernel_name_(spec.kernel.name),
       soc_(spec.soc),
       record_sync_(spec.record_sync),
@@ -36,14 +35,11 @@ Machine::Machine(const LaunchSpec& spec)
         cores_.push_back(std::make_unique<Core>(*this, CoreIdentity{block, type, sub}, index));
     };
     for (std::uint32_t block = 0; block < blocks_; ++block) {
-        if (kind_ != KernelKind::kVectorOnly) {
+        if (HasCube(kind_)) {
             add(block, CoreType::kCube, 0);
         }
-        if (kind_ != KernelKind::kCubeOnly) {
-            add(block, CoreType::kVector, 0);
-        }
-        if (kind_ == KernelKind::kMix) {
-            add(block, CoreType::kVector, 1);
+        for (std::uint32_t sub = 0; sub < VectorsPerBlock(kind_); ++sub) {
+            add(block, CoreType::kVector, sub);
         }
     }
     flags_->Prepare();
@@ -60,8 +56,16 @@ void Machine::Progress() {
 }
 
 Core& Machine::core(std::uint32_t block, CoreType type, std::uint32_t sub) {
-    const std::uint32_t offset = kind_ == KernelKind::kMix && type == CoreType::kVector ? 1 + sub : 0;
+    const std::uint32_t offset = type == CoreType::kVector ? (HasCube(kind_) ? 1 : 0) + sub : 0;
     return *cores_[block * CoresPerBlock(kind_) + offset];
+}
+
+std::vector<Core*> Machine::vectors(std::uint32_t block) {
+    std::vector<Core*> result;
+    for (std::uint32_t sub = 0; sub < VectorsPerBlock(kind_); ++sub) {
+        result.push_back(&core(block, CoreType::kVector, sub));
+    }
+    return result;
 }
 
 RunReport Machine::Report() const {
@@ -75,6 +79,7 @@ RunReport Machine::Report() const {
         for (int pipe = 0; pipe < kPipeCount; ++pipe) {
             report.instructions[pipe] += core->instructions()[pipe];
         }
+        report.printed += core->Printed();
         report.global_bytes_read += core->global_bytes_read;
         report.global_bytes_written += core->global_bytes_written;
         if (record_sync_) {

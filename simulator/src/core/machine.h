@@ -20,7 +20,12 @@ namespace ascend_attention::sim {
 class GlobalChecker;
 class CrossCoreFlags;
 
-std::uint32_t CoresPerBlock(KernelKind kind);
+constexpr bool HasCube(KernelKind kind) { return kind != KernelKind::kVectorOnly; }
+constexpr std::uint32_t VectorsPerBlock(KernelKind kind) {
+    return kind == KernelKind::kMix ? 2 : kind == KernelKind::kCubeOnly ? 0 : 1;
+}
+constexpr bool IsMix(KernelKind kind) { return HasCube(kind) && VectorsPerBlock(kind) > 0; }
+constexpr std::uint32_t CoresPerBlock(KernelKind kind) { return (HasCube(kind) ? 1 : 0) + VectorsPerBlock(kind); }
 
 class Machine {
 public:
@@ -35,10 +40,13 @@ public:
     bool traces_sync() const { return record_sync_ || !ignored_.empty(); }
     const std::vector<SyncCall>& ignored() const { return ignored_; }
     bool auto_sync() const { return auto_sync_; }
+    bool echo() const { return echo_; }
     GlobalMemory& global() { return global_; }
     FindingLog& log() { return log_; }
     std::vector<std::unique_ptr<Core>>& cores() { return cores_; }
     Core& core(std::uint32_t block, CoreType type, std::uint32_t sub);
+    // The AIVs of a block.
+    std::vector<Core*> vectors(std::uint32_t block);
     CrossCoreFlags& flags() { return *flags_; }
     GlobalChecker* checker() { return checker_.get(); }
 
@@ -61,6 +69,7 @@ private:
     std::uint32_t blocks_;
     std::uint64_t instruction_limit_;
     bool auto_sync_;
+    bool echo_;
     std::string kernel_name_;
     std::string soc_;
     bool record_sync_;

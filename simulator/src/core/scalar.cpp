@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scalar unit: single elements, its data cache, identity of the core, rules of the framework classes.
-#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -26,6 +25,56 @@ const GlobalRegion& GlobalElement(Core& core, const Call& call, const Operand& e
     return *buffer;
 }
 
+void RequireWritable(Core& core, const Call& call, const GlobalRegion& buffer) {
+    if (!buffer.writable) {
+        core.Fail("read-only",
+                  Describe(call) + " on " + core.name() + " writes into buffer '" + buffer.name +
+                      "', which is an input of the kernel",
+                  SiteKey(call.site));
+    }
+}
+
+// Another host thread may run the core at the other end of a flag in memory.
+template <typename T>
+void LoadOnceAs(void* value, std::uint64_t address) {
+    const T loaded = __atomic_load_n(reinterpret_cast<const T*>(address), __ATOMIC_ACQUIRE);
+    std::memcpy(value, &loaded, sizeof loaded);
+}
+template <typename T>
+void StoreOnceAs(std::uint64_t address, const void* value) {
+    T stored;
+    std::memcpy(&stored, value, sizeof stored);
+    __atomic_store_n(reinterpret_cast<T*>(address), stored, __ATOMIC_RELEASE);
+}
+
+void LoadOnce(void* value, std::uint64_t address, std::uint32_t bytes) {
+    if (address % bytes != 0) {  // host memory may be less aligned than the device's
+        std::memcpy(value, reinterpret_cast<const void*>(address), bytes);
+    } else if (bytes == 8) {
+        LoadOnceAs<std::uint64_t>(value, address);
+    } else if (bytes == 4) {
+        LoadOnceAs<std::uint32_t>(value, address);
+    } else if (bytes == 2) {
+        LoadOnceAs<std::uint16_t>(value, address);
+    } else {
+        LoadOnceAs<std::uint8_t>(value, address);
+    }
+}
+
+void StoreOnce(std::uint64_t address, const void* value, std::uint32_t bytes) {
+    if (address % bytes != 0) {
+        std::memcpy(reinterpret_cast<void*>(address), value, bytes);
+    } else if (bytes == 8) {
+        StoreOnceAs<std::uint64_t>(address, value);
+    } else if (bytes == 4) {
+        StoreOnceAs<std::uint32_t>(address, value);
+    } else if (bytes == 2) {
+        StoreOnceAs<std::uint16_t>(address, value);
+    } else {
+        StoreOnceAs<std::uint8_t>(address, value);
+    }
+}
+
 }  // namespace
 
 void ScalarLoad(const Operand& element, void* value, std::uint32_t bytes, const char* name, Site site) {
@@ -49,7 +98,7 @@ void ScalarLoad(const Operand& element, void* value, std::uint32_t bytes, const 
         core.checker()->ScalarLoad(Instruction{call, tick, id, false}, element, buffer, value, bytes);
         return;
     }
-    std::memcpy(value, reinterpret_cast<const void*>(element.address), bytes);
+    LoadOnce(value, element.address, bytes);
 }
 
 void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes, const char* name, Site site) {
@@ -64,19 +113,58 @@ void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes,
     core.CountInstruction(call);
     const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
     core.global_bytes_written += bytes;
-    if (!buffer.writable) {
-        core.Fail("read-only",
-                  Describe(call) + " on " + core.name() + " writes into buffer '" + buffer.name +
-                      "', which is an input of the kernel",
-                  SiteKey(site));
-    }
+    RequireWritable(core, call, buffer);
     if (core.checker() != nullptr) {
         std::uint32_t id = 0;
         const Tick tick = core.checker()->Begin(call, &id);
         core.checker()->ScalarStore(Instruction{call, tick, id, false}, element, buffer, value, bytes);
         return;
     }
-    std::memcpy(reinterpret_cast<void*>(element.address), value, bytes);
+    StoreOnce(element.address, value, bytes);
+}
+
+void ScalarLoadUncached(const Operand& element, void* value, std::uint32_t bytes, const char* name, Site site) {
+    Core& core = CurrentCore();
+    const Call call{name, Pipe::kScalar, site};
+    core.CountInstruction(call);
+    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
+    core.global_bytes_read += bytes;
+    if (buffer.writable && !core.Unwinding()) {
+        YieldFiber();  // it may be polling
+    }
+    if (core.checker() != nullptr && (buffer.writable || !buffer.initialised)) {
+        std::uint32_t id = 0;
+        const Tick tick = core.checker()->Begin(call, &id);
+        core.checker()->ScalarLoadUncached(Instruction{call, tick, id, false}, element, buffer, value, bytes);
+        return;
+    }
+    LoadOnce(value, element.address, bytes);
+}
+
+void ScalarStoreUncached(const Operand& element, const void* value, std::uint32_t bytes, const char* name, Site site) {
+    Core& core = CurrentCore();
+    const Call call{name, Pipe::kScalar, site};
+    core.CountInstruction(call);
+    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
+    core.global_bytes_written += bytes;
+    RequireWritable(core, call, buffer);
+    if (core.checker() != nullptr) {
+        std::uint32_t id = 0;
+        const Tick tick = core.checker()->Begin(call, &id);
+        core.checker()->ScalarStoreUncached(Instruction{call, tick, id, false}, element, buffer, value, bytes);
+        return;
+    }
+    StoreOnce(element.address, value, bytes);
+}
+
+void PreloadDataCache(std::uint64_t address, Site site) {
+    Core& core = CurrentCore();
+    core.CountInstruction(Call{"DataCachePreload", Pipe::kScalar, site});
+    const GlobalRegion* buffer = core.FindGlobal(address);
+    // An address that is not there is no error: nothing is loaded.
+    if (core.checker() != nullptr && buffer != nullptr && (buffer->writable || !buffer->initialised)) {
+        core.checker()->PreloadLine(address, *buffer);
+    }
 }
 
 void CleanDataCache(std::uint64_t address, bool entire, Site site) {
@@ -129,7 +217,7 @@ std::int64_t SubBlockIndex() { return CurrentCore().identity().sub; }
 
 std::int64_t SubBlockCount() {
     const Core& core = CurrentCore();
-    return core.type() == CoreType::kVector && core.machine().kind() == KernelKind::kMix ? 2 : 1;
+    return core.type() == CoreType::kVector ? VectorsPerBlock(core.machine().kind()) : 1;
 }
 
 std::int64_t SystemCycle() { return static_cast<std::int64_t>(CurrentCore().instruction_total()); }
@@ -149,16 +237,6 @@ void RequireUse(bool ok, const char* name, const char* problem, Site site) {
         Core& core = CurrentCore();
         core.Fail("parameter", Describe(name, site) + " on " + core.name() + ": " + problem, SiteKey(site));
     }
-}
-
-void Print(const char* format, std::va_list arguments) {
-    std::vprintf(format, arguments);
-    std::fflush(stdout);  // the last line before a failure is the interesting one
-}
-
-void AssertFailed(const char* condition, Site site) {
-    Core& core = CurrentCore();
-    core.Fail("assert", Describe("ASSERT", site) + " on " + core.name() + " failed: " + condition, SiteKey(site));
 }
 
 }  // namespace ascend_attention::sim

@@ -143,6 +143,10 @@ private:
         machine_.sleepers().notify_all();
     }
 
+    bool CanGoOn(const Core& core) {
+        return core.sync().can_go_on ? core.sync().can_go_on() : machine_.flags().Ready(core, core.waits_for_flag);
+    }
+
     // One turn for every core that can run. Returns whether any did.
     bool Rotate(std::vector<Task>& tasks, ThreadGuard& guard, bool* all_finished) {
         bool ran = false;
@@ -156,7 +160,7 @@ private:
                 continue;
             }
             Core& core = *task.core;
-            if (!stopping && core.waits_for.name != nullptr && !machine_.flags().Ready(core, core.waits_for_flag)) {
+            if (!stopping && core.waits_for.name != nullptr && !CanGoOn(core)) {
                 *all_finished = false;
                 continue;
             }
@@ -209,7 +213,8 @@ private:
                 text += " has finished";
                 continue;
             }
-            text += " waits in " + Describe(core->waits_for) + " for " + FlagName(core->waits_for_flag);
+            text += " waits in " + Describe(core->waits_for) + " for " +
+                    (core->sync().can_go_on ? core->sync().waits_for : FlagName(core->waits_for_flag));
         }
         machine_.log().Add(Finding{Severity::kError, "deadlock", text}, "deadlock");
     }
@@ -234,7 +239,7 @@ void RunProgram(Core& core, const std::function<void(Core&)>& program) {
         program(core);
         ReportLeftoverEvents(core);
         if (core.checker() != nullptr) {
-            core.checker()->ReportDirtyLines();
+            core.checker()->End();
         }
         return;
     } catch (const CoreEnd&) {

@@ -5,9 +5,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -18,8 +21,6 @@ namespace ascend_attention::sim {
 
 constexpr int kEventIds = 8;
 constexpr int kFlagIds = 16;
-// SyncAll with flags in global memory is one more flag that no kernel can name.
-constexpr int kSoftSyncFlag = 16;
 constexpr int kFlagLimit = 15;
 // "flag 3", or what the kernel calls instead of naming one.
 std::string FlagName(int flag);
@@ -33,6 +34,9 @@ struct EventState {
 struct CoreSync {
     std::array<EventState, kPipeCount * kPipeCount * kEventIds> events;
     std::array<std::uint8_t, kPipeCount * kPipeCount> taken{};  // ids that TPipe has given out
+    // What a wait for words in global memory needs, and its name in a report. Null: the core waits for a flag.
+    std::function<bool()> can_go_on;
+    std::string waits_for;
     bool warned_event_id = false;
     bool warned_flag_id = false;
 
@@ -50,6 +54,16 @@ void PassBarrier(Core& core, Pipe pipe, Site site);
 // Events that were set and never waited for.
 void ReportLeftoverEvents(Core& core);
 
+// What words in global memory tell: what a core knew when it wrote one, by address and round. Checked mode only.
+class MemoryFlags {
+public:
+    void Publish(Core& core, std::uint64_t address, std::int32_t round);
+    void Learn(Core& core, std::uint64_t address, std::int32_t round);
+
+private:
+    std::map<std::pair<std::uint64_t, std::int32_t>, Clock> told_;
+};
+
 // Counters of cross-core flags. A core waits on its own counter; a set raises counters of other cores, at once or when
 // all participants have set. Cores of one block share a host thread, but mode 0 raises counters of cores of every
 // thread, also those that the modes inside a block raise: every set takes the mutex.
@@ -65,6 +79,7 @@ public:
     // Consumes one count, which must be there.
     void Consume(Core& core, int flag);
     void ReportLeftovers();
+    MemoryFlags& words() { return words_; }
 
 private:
     struct Counter {
@@ -77,10 +92,10 @@ private:
     };
 
     Counter& counter(const Core& core, int flag) {
-        return counters_[static_cast<std::size_t>(core.index() * (kFlagIds + 1) + flag)];
+        return counters_[static_cast<std::size_t>(core.index() * kFlagIds + flag)];
     }
     const Counter& counter(const Core& core, int flag) const {
-        return counters_[static_cast<std::size_t>(core.index() * (kFlagIds + 1) + flag)];
+        return counters_[static_cast<std::size_t>(core.index() * kFlagIds + flag)];
     }
     // What a set of this mode adds to.
     void RaiseOf(Core& core, int mode, const Call& call, int flag);
@@ -93,6 +108,7 @@ private:
     Machine& machine_;
     std::mutex mutex_;
     std::vector<Counter> counters_;
+    MemoryFlags words_;
 };
 
 }  // namespace ascend_attention::sim

@@ -13,7 +13,8 @@
 namespace ascend_attention::sim {
 
 enum class Mode : std::uint8_t { kFast, kChecked };
-enum class KernelKind : std::uint8_t { kMix, kCubeOnly, kVectorOnly };
+// Cores of a block: one AIC with two AIVs (kMix) or with one (kMixOneToOne), one AIC, or one AIV.
+enum class KernelKind : std::uint8_t { kMix, kCubeOnly, kVectorOnly, kMixOneToOne };
 enum class CoreType : std::uint8_t { kCube, kVector };
 
 // Global memory a kernel may touch. Everything else is out of bounds. `writable` false makes a store a finding;
@@ -56,13 +57,14 @@ struct SyncCall {
 
 struct LaunchSpec {
     Kernel kernel;
-    std::uint32_t blocks = 0;  // AI cores: one AIC and its two AIVs each for kMix
+    std::uint32_t blocks = 0;
     std::string soc = "Ascend910B2";
     Mode mode = Mode::kFast;
     int threads = 0;  // host threads; 0 = CPUs available
     std::vector<std::uint64_t> arguments;
     std::vector<GlobalBuffer> buffers;
     std::uint64_t instruction_limit = 0;  // per core; 0 = default
+    bool echo = false;                    // device code's printf also appears on stdout, at once
     bool record_sync = false;             // fill RunReport::sync_calls
     // Calls without effect: what would a kernel be that lacked them? Each still counts as an instruction.
     std::vector<SyncCall> ignored;
@@ -96,6 +98,7 @@ struct RunReport {
     std::uint64_t global_bytes_written = 0;
     std::vector<CoreReport> cores;
     std::vector<SyncCall> sync_calls;  // of record_sync, in the order of the source; ignored ones too
+    std::string printed;               // by device code, core after core, each in program order
     std::vector<Finding> findings;     // warnings when the launch returned; everything when it threw
     double seconds = 0.0;
 };

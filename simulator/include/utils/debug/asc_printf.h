@@ -2,4 +2,4 @@
 // 9.x: the public name of the header with printf.
 #pragma once
 
-#include "ascendc/system.h"
+#include "ascendc/debug.h"
