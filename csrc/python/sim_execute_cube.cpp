@@ -18,6 +18,19 @@ namespace py = pybind11;
 
 namespace ascend_attention::python {
 
+namespace {
+
+// For one call, also one that is refused: the choice is the whole process's.
+class ForcedVersion {
+public:
+    explicit ForcedVersion(int version) { sim::ForceKernelVersion(version); }
+    ForcedVersion(const ForcedVersion&) = delete;
+    ForcedVersion& operator=(const ForcedVersion&) = delete;
+    ~ForcedVersion() { sim::ForceKernelVersion(-1); }
+};
+
+}  // namespace
+
 // `version` chooses the compiled version of the arithmetic.
 void ExecuteMmad(const Operands& operands, const py::dict& given, const sim::Site& site) {
     RequireOperands(operands, 3, 4);
@@ -49,9 +62,8 @@ void ExecuteMmad(const Operands& operands, const py::dict& given, const sim::Sit
     if (version >= sim::KernelVersions()) {
         throw py::index_error("there is no such compiled version");
     }
-    sim::ForceKernelVersion(version);
+    const ForcedVersion forced(version);
     sim::Execute(call);
-    sim::ForceKernelVersion(-1);
 }
 
 namespace {

@@ -150,6 +150,20 @@ private:
     sim::Site site_;
 };
 
+// src0 + src1 and src0 < src1 of whole tensors (vector_operators.h).
+template <typename T>
+struct BinaryExpression;
+template <typename T>
+struct CompareExpression;
+
+// The right side of an assignment, and where that stands: an operator itself has no default argument to tell it.
+template <typename Expression>
+struct Assigned {
+    Assigned(const Expression& right, sim::Site at = sim::Site::Here()) : expression(right), site(at) {}
+    const Expression& expression;
+    sim::Site site;
+};
+
 template <typename T>
 class LocalTensor {
 public:
@@ -167,6 +181,11 @@ public:
     }
 
     void SetAddr(const TBuffAddr& address) { address_ = address; }
+    template <typename U>
+    void SetAddrWithOffset(LocalTensor<U>& source, uint32_t offset) {
+        address_ = source.address_;
+        address_.bufferAddr += static_cast<uint32_t>(BytesOf<U>(offset));
+    }
     TBufHandle GetBufferHandle() const { return address_.bufferHandle; }
     uint64_t GetPhyAddr() const { return address_.bufferAddr; }
     uint64_t GetPhyAddr(const uint32_t offset) const { return address_.bufferAddr + BytesOf<T>(offset); }
@@ -202,6 +221,9 @@ public:
     ScalarReference<PrimType> operator()(const uint32_t index, sim::Site site = sim::Site::Here()) const {
         return ScalarReference<PrimType>(Element(index), site);
     }
+    void operator=(const Assigned<BinaryExpression<T>>& assigned);
+    void operator=(const Assigned<CompareExpression<float>>& assigned);
+    void operator=(const Assigned<CompareExpression<half>>& assigned);
 
     void SetSize(const uint32_t size) { address_.dataLen = static_cast<uint32_t>(BytesOf<T>(size)); }
     uint32_t GetSize() const {

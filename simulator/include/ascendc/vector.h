@@ -11,6 +11,7 @@
 #include "ascendc/vector_gather.h"
 #include "ascendc/vector_library.h"
 #include "ascendc/vector_mask.h"
+#include "ascendc/vector_operators.h"
 #include "ascendc/vector_reduce.h"
 #include "ascendc/vector_sort.h"
 #include "ascendc/vector_transpose.h"

@@ -44,6 +44,7 @@ constexpr int kStallTicks = 8;
 // so often the watch tries, at this period, before it takes what it finds.
 constexpr int kRetries = 400;
 constexpr double kRetryPeriod = 0.005;
+constexpr double kLongestStall = 1e9;  // seconds; more may not fit the timer's type
 // Nobody waits for it and its default is to be ignored, so that a late tick is harmless.
 constexpr int kTickSignal = SIGURG;
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, kTickSignal};
@@ -447,7 +448,7 @@ ThreadGuard::ThreadGuard(const LaunchCode& code, double stall_seconds) : code_(c
     current = this;
     active_ = true;
     if (std::isfinite(stall_seconds)) {
-        StartTimer(stall_seconds / kStallTicks);
+        StartTimer(std::min(stall_seconds, kLongestStall) / kStallTicks);
     }
 }
 

@@ -75,6 +75,39 @@ void StoreOnce(std::uint64_t address, const void* value, std::uint32_t bytes) {
     }
 }
 
+// `checked` is the load of the checker that knows whether this one goes through the data cache.
+void LoadGlobal(Core& core, const Call& call, const Operand& element, void* value, std::uint32_t bytes, bool may_poll,
+                decltype(&CoreChecker::ScalarLoad) checked) {
+    core.CountInstruction(call);
+    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
+    core.global_bytes_read += bytes;
+    if (may_poll && buffer.writable && !core.Unwinding()) {
+        YieldFiber();
+    }
+    if (core.checker() != nullptr && (buffer.writable || !buffer.initialised)) {
+        std::uint32_t id = 0;
+        const Tick tick = core.checker()->Begin(call, &id);
+        (core.checker()->*checked)(Instruction{call, tick, id, false}, element, buffer, value, bytes);
+        return;
+    }
+    LoadOnce(value, element.address, bytes);
+}
+
+void StoreGlobal(Core& core, const Call& call, const Operand& element, const void* value, std::uint32_t bytes,
+                 decltype(&CoreChecker::ScalarStore) checked) {
+    core.CountInstruction(call);
+    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
+    core.global_bytes_written += bytes;
+    RequireWritable(core, call, buffer);
+    if (core.checker() != nullptr) {
+        std::uint32_t id = 0;
+        const Tick tick = core.checker()->Begin(call, &id);
+        (core.checker()->*checked)(Instruction{call, tick, id, false}, element, buffer, value, bytes);
+        return;
+    }
+    StoreOnce(element.address, value, bytes);
+}
+
 }  // namespace
 
 void ScalarLoad(const Operand& element, void* value, std::uint32_t bytes, const char* name, Site site) {
@@ -86,19 +119,8 @@ void ScalarLoad(const Operand& element, void* value, std::uint32_t bytes, const 
         std::memcpy(value, access.Reads(element, "the element", Region{0, bytes}), bytes);
         return;
     }
-    core.CountInstruction(call);
-    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
-    core.global_bytes_read += bytes;
-    if (buffer.writable && (core.instruction_total() & 15U) == 0 && !core.Unwinding()) {
-        YieldFiber();  // it may be polling
-    }
-    if (core.checker() != nullptr && (buffer.writable || !buffer.initialised)) {
-        std::uint32_t id = 0;
-        const Tick tick = core.checker()->Begin(call, &id);
-        core.checker()->ScalarLoad(Instruction{call, tick, id, false}, element, buffer, value, bytes);
-        return;
-    }
-    LoadOnce(value, element.address, bytes);
+    const bool may_poll = (core.instruction_total() & 15U) == 15U;  // now and then is enough
+    LoadGlobal(core, call, element, value, bytes, may_poll, &CoreChecker::ScalarLoad);
 }
 
 void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes, const char* name, Site site) {
@@ -110,51 +132,17 @@ void ScalarStore(const Operand& element, const void* value, std::uint32_t bytes,
         std::memcpy(access.Writes(element, "the element", Region{0, bytes}), value, bytes);
         return;
     }
-    core.CountInstruction(call);
-    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
-    core.global_bytes_written += bytes;
-    RequireWritable(core, call, buffer);
-    if (core.checker() != nullptr) {
-        std::uint32_t id = 0;
-        const Tick tick = core.checker()->Begin(call, &id);
-        core.checker()->ScalarStore(Instruction{call, tick, id, false}, element, buffer, value, bytes);
-        return;
-    }
-    StoreOnce(element.address, value, bytes);
+    StoreGlobal(core, call, element, value, bytes, &CoreChecker::ScalarStore);
 }
 
 void ScalarLoadUncached(const Operand& element, void* value, std::uint32_t bytes, const char* name, Site site) {
     Core& core = CurrentCore();
-    const Call call{name, Pipe::kScalar, site};
-    core.CountInstruction(call);
-    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
-    core.global_bytes_read += bytes;
-    if (buffer.writable && !core.Unwinding()) {
-        YieldFiber();  // it may be polling
-    }
-    if (core.checker() != nullptr && (buffer.writable || !buffer.initialised)) {
-        std::uint32_t id = 0;
-        const Tick tick = core.checker()->Begin(call, &id);
-        core.checker()->ScalarLoadUncached(Instruction{call, tick, id, false}, element, buffer, value, bytes);
-        return;
-    }
-    LoadOnce(value, element.address, bytes);
+    LoadGlobal(core, Call{name, Pipe::kScalar, site}, element, value, bytes, true, &CoreChecker::ScalarLoadUncached);
 }
 
 void ScalarStoreUncached(const Operand& element, const void* value, std::uint32_t bytes, const char* name, Site site) {
     Core& core = CurrentCore();
-    const Call call{name, Pipe::kScalar, site};
-    core.CountInstruction(call);
-    const GlobalRegion& buffer = GlobalElement(core, call, element, bytes);
-    core.global_bytes_written += bytes;
-    RequireWritable(core, call, buffer);
-    if (core.checker() != nullptr) {
-        std::uint32_t id = 0;
-        const Tick tick = core.checker()->Begin(call, &id);
-        core.checker()->ScalarStoreUncached(Instruction{call, tick, id, false}, element, buffer, value, bytes);
-        return;
-    }
-    StoreOnce(element.address, value, bytes);
+    StoreGlobal(core, Call{name, Pipe::kScalar, site}, element, value, bytes, &CoreChecker::ScalarStoreUncached);
 }
 
 void PreloadDataCache(std::uint64_t address, Site site) {

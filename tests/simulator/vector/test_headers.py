@@ -176,6 +176,29 @@ def renamed_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
     return [(what, values, 0.0) for what, values in rows]
 
 
+def operator_rows(x: np.ndarray, y: np.ndarray) -> list[Row]:
+    bits_x, bits_y = x.view(np.uint32), y.view(np.uint32)
+    half_x, half_y = x.astype(np.float16), y.astype(np.float16)
+    rows: list[tuple[str, np.ndarray]] = [
+        ("+", x + y),
+        ("-", x - y),
+        ("*", x * y),
+        ("/", x / y),
+        ("+ of the size of dst", (x + y)[:100]),
+        ("& of 16 bits", bits_x & bits_y),
+        ("| of 16 bits", bits_x | bits_y),
+        ("& of 32 bits", bits_x & bits_y),
+        ("| of 32 bits", bits_x | bits_y),
+    ]
+    comparisons = (np.less, np.greater, np.less_equal, np.greater_equal, np.equal, np.not_equal)
+    rows += [(compare.__name__, np.packbits(compare(x, y), bitorder="little")) for compare in comparisons]
+    rows += [
+        ("- of halves", half_x - half_y),
+        ("< of halves", np.packbits(half_x < half_y, bitorder="little")),
+    ]
+    return [(what, values, 0.0) for what, values in rows]
+
+
 def dequantised(values: np.ndarray, scale: np.ndarray, offset: np.ndarray, low: int, high: int) -> np.ndarray:
     return np.clip(np.rint(values * scale + offset), low, high).astype(np.int8 if low else np.uint8)
 
@@ -330,6 +353,7 @@ KERNELS = {
     "vector_headers": expected_rows,
     "vector_more_headers": rarer_rows,
     "vector_renamed_headers": renamed_rows,
+    "vector_operators": operator_rows,
 }
 
 
