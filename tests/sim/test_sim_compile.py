@@ -265,3 +265,84 @@ assert (kernel(x, x, ascend_attention.sim.Out(np.empty_like(x)), 1).outputs[0] =
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True, env=dict(os.environ), timeout=120)
+
+
+ON_VECTOR_CORES = """#include "kernel_operator.h"
+{before}
+__global__ __aicore__ void k(__gm__ int32_t* y) {{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+    *y = 7;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ("int* volatile nowhere; int at_load = *nowhere;", "signal 11"),
+        ("int at_load = [] { throw 5; return 0; }();", "signal 6; terminate called"),
+        ("#include <cstdlib>\nint at_load = [] { exit(3); return 0; }();", "exit status 3"),
+        ("AscendC::TPipe pipe; int at_load = [] { pipe.Reset(); return 0; }();", "an Ascend C call outside a core"),
+    ],
+)
+def test_constructor_of_a_global_object_that_fails(before: str, words: str) -> None:
+    with pytest.raises(sim.CompileError, match="loading the kernel ends the process: a global object") as caught:
+        sim.compile(ON_VECTOR_CORES.format(before=before))
+    assert words in str(caught.value)
+
+
+def test_constructor_of_a_global_object_that_never_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ascend_attention.sim._compiler._LOAD_SECONDS", 0.5)
+    with pytest.raises(sim.CompileError, match=r"not loaded after 0\.5 s"):
+        sim.compile(
+            ON_VECTOR_CORES.format(before="volatile int on = 1; int at_load = [] { while (on) {} return 0; }();")
+        )
+
+
+@pytest.mark.parametrize("flag", ["-c", "-E", "-fsyntax-only"])
+def test_flag_that_leaves_no_library(flag: str) -> None:
+    for _ in range(2):  # and nothing of it is kept
+        with pytest.raises(sim.CompileError, match="the compiler left no shared library"):
+            sim.compile(ON_VECTOR_CORES.format(before=""), flags=[flag])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["k[0]", "k + 1", "&k", "k)(", "k<", "k>", "k<3))(", "k ? k : k", "k//", "k\0", "k,k", "f<1>(k)", "k\udcff"],
+)
+def test_entry_that_is_no_functions_name(entry: str) -> None:
+    with pytest.raises(ValueError, match="compile: entry: given"):
+        sim.compile(ON_VECTOR_CORES.format(before=""), entry)
+
+
+def test_entries_as_cpp_names_them() -> None:
+    source = """#include "kernel_operator.h"
+    template <typename T> struct Outer {
+        template <int N, char C> static __global__ __aicore__ void k(__gm__ T* y) { *y = N + C; }
+    };
+    """
+    kernel = sim.compile(source, "::Outer<int32_t>::k<(3 > 2 ? 7 : 8), 'a'>", kind="vector")
+    assert kernel(sim.Out.empty(1, np.int32)).outputs[0][0] == 7 + ord("a")
+
+
+def test_sources_that_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.cpp")  # reading it would wait for ever
+    with pytest.raises(ValueError, match="is not a regular file"):
+        sim.compile(tmp_path / "pipe.cpp")
+    with pytest.raises(FileNotFoundError, match="home"):
+        sim.compile("~there-is-no-such-user/kernel.cpp")
+    with pytest.raises(IsADirectoryError):
+        sim.compile(tmp_path)
+    with pytest.raises(TypeError, match="entry: given int"):
+        sim.compile("\n", 3)  # type: ignore[arg-type]
+
+
+def test_file_name_with_a_tab(tmp_path: Path) -> None:
+    path = tmp_path / "a\tsource $(touch x); `id`.cpp"
+    path.write_text(ON_VECTOR_CORES.format(before=""))
+    assert sim.compile(path)(sim.Out.empty(1, np.int32)).outputs[0][0] == 7
+
+
+def test_kernel_that_returns_something() -> None:
+    text = compile_error("__vector__ __global__ __aicore__ int k(__gm__ int32_t* y) { return *y = 1; }")
+    assert "a kernel returns nothing: void" in text

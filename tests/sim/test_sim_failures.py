@@ -43,6 +43,8 @@ def fault(session_cache: Path) -> sim.Kernel:
         (8, "stack overflow", "room["),
         (9, "memory fault", "// a wild pointer"),
         (10, "stall", "depth = depth + 1"),
+        (11, "bounds", "// goes on after its end"),
+        (12, "abort", "// raises a signal"),
     ],
 )
 def test_fault_ends_the_launch_only(which: int, kind: str, comment: str, mode: str, fault: sim.Kernel) -> None:

@@ -18,18 +18,19 @@ from ascend_attention.sim._compiler import (
     PACKAGE,
     arguments,
     environment_key,
+    fate_of_loading,
     find_compiler,
     run_compiler,
 )
 from ascend_attention.sim._diagnostics import CompileError, Places, read_errors
-from ascend_attention.sim._elf import imported_symbols
+from ascend_attention.sim._elf import imported_symbols, is_shared_library
 from ascend_attention.sim._kernel import Kernel
 from ascend_attention.sim._signature import read_signature
 from ascend_attention.sim._source import KINDS, KernelText, read_kernels
 
 _CORE_TYPES = {"vector": ("vector",), "cube": ("cube",), "mix": ("cube", "vector"), "mix_1_1": ("cube", "vector")}
 _LIBRARY = "libascend_attention.so"
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"(?:::\s*)?[A-Za-z_]\w*(?:\s*::\s*[A-Za-z_]\w*)*")
 
 
 def compile(
@@ -67,6 +68,8 @@ def compile(
     """
     if kind is not None and kind not in KINDS:
         raise ValueError(f"compile: kind: given {kind!r}; allowed: {', '.join(KINDS)}, or None")
+    if entry is not None and not isinstance(entry, str):
+        raise TypeError(f"compile: entry: given {type(entry).__name__}; allowed: a str, or None")
     root = _cache.open_cache()
     given_as_text = isinstance(source, str) and "\n" in source
     path, text = _read_source(root, source)
@@ -110,15 +113,24 @@ def _read_source(root: Path, source: str | os.PathLike[str]) -> tuple[Path, str]
         raise TypeError(f"compile: source: given {type(source).__name__}; allowed: a path, or a str with the source")
     if not str(source).strip():
         raise ValueError(f"compile: source: given {source!r}; allowed: a path, or the source with a line break")
-    path = Path(source).expanduser().absolute()
+    path = _absolute(source)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"compile: source: {path} is not a regular file; allowed: a file, or the source as text")
     text = path.read_bytes().decode("utf-8", "replace")
     if '"' in str(path) or "\n" in str(path) or "\\" in str(path):
         raise ValueError(f"compile: source: {str(path)!r}; allowed: a path without quotes, backslashes and line breaks")
     return path, text
 
 
+def _absolute(given: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(given).expanduser().absolute()
+    except RuntimeError as error:  # the home of a user that there is not
+        raise FileNotFoundError(f"compile: {os.fspath(given)}: {error}") from error
+
+
 def _directory(given: str | os.PathLike[str]) -> Path:
-    path = Path(given).expanduser().absolute()
+    path = _absolute(given)
     if not path.is_dir():
         raise FileNotFoundError(f"compile: include_dirs: {path} is not a directory")
     return path
@@ -150,11 +162,29 @@ def _one_kernel(path: Path, kernels: Sequence[KernelText]) -> str:
 
 
 def _entry_text(path: Path, entry: str) -> str:
-    if not _IDENTIFIER.match(entry) or any(mark in entry for mark in ';{}#\n\\"'):
+    bare = _without_template_arguments(entry)
+    if bare is None or not _NAME.fullmatch(bare) or any(mark in entry for mark in ';{}#\\"') or "//" in entry:
         raise ValueError(
             f'compile: entry: given {entry!r}; allowed: a function\'s name, as "add" or "space::add<half>"'
         )
     return f'#include "{path}"\n#include "machine/kernel_entry.h"\nASCEND_ATTENTION_KERNEL_ENTRY({entry})\n'
+
+
+def _without_template_arguments(entry: str) -> str | None:
+    """ "space::add" of "space::add<half, (2 > 1)>"; None when its brackets do not match or it cannot be printed."""
+    open_brackets: list[str] = []
+    bare = ""
+    for mark in entry:
+        if mark in "([" or (mark == "<" and (not open_brackets or open_brackets[-1] == "<")):
+            open_brackets.append(mark)
+        elif mark in ")]" or (mark == ">" and (not open_brackets or open_brackets[-1] == "<")):
+            if not open_brackets or open_brackets.pop() + mark not in ("()", "[]", "<>"):
+                return None
+            continue
+        if not mark.isprintable() or (open_brackets and open_brackets[0] != "<"):
+            return None
+        bare += "" if open_brackets else mark
+    return None if open_brackets else bare.rstrip()
 
 
 def _compile_into(
@@ -179,8 +209,21 @@ def _compile_into(
     if failed:
         only = failed[0][0] if len(failed) < len(runs) else ""
         raise _compile_error(text, failed[0][1].command, places, entry, known, only)
+    _require_loadable(list(libraries.values()), text, runs[0].command)
     inputs = set().union(*(_read_depfile(work / f"{core_type}.d") for core_type in commands)) - {places.entry}
     return text, libraries, inputs
+
+
+def _require_loadable(libraries: Sequence[Path], log: str, command: tuple[str, ...]) -> None:
+    """What the compiler left must be loaded into this process later, and that runs constructors of global objects."""
+    for library in libraries:
+        if not is_shared_library(library):
+            text = "the compiler left no shared library: flags such as -c, -E or -fsyntax-only make something else"
+            raise CompileError(text, (), log, command)
+    fate = fate_of_loading(libraries)
+    if fate:
+        text = f"loading the kernel ends the process: a global object's constructor fails, or needs a core ({fate})"
+        raise CompileError(text, (), log, command)
 
 
 def _compile_error(
@@ -206,7 +249,7 @@ def _read_depfile(path: Path) -> set[Path]:
     """The prerequisites of a Makefile rule; blanks in names are escaped."""
     text = path.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
     names = re.findall(r"(?:\\.|\$\$|[^\s\\])+", text.split(":", 1)[1])
-    return {Path(re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")).absolute() for name in names}
+    return {Path(re.sub(r"\\([ \t#])", r"\1", name).replace("$$", "$")).absolute() for name in names}
 
 
 @lru_cache(maxsize=1)

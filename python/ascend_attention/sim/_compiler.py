@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -41,6 +42,20 @@ _CORE_TYPE = {
 }
 # What GCC and Clang read from the environment and a result depends on.
 _ENVIRONMENT = ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX")
+
+
+# What a trial of loading does. An OSError is told by the process that means to use the library.
+_LOAD = """
+import ctypes, os, sys
+try:
+    for path in sys.argv[1:]:
+        ctypes.CDLL(path, mode=os.RTLD_NOW)
+except OSError:
+    pass
+os.write(1, b"survived")
+os._exit(0)
+"""
+_LOAD_SECONDS = 60
 
 
 class CompilerNotFoundError(RuntimeError):
@@ -140,3 +155,25 @@ def run_compiler(commands: Sequence[Sequence[str]], directory: Path) -> list[Com
         return [run(commands[0])]
     with ThreadPoolExecutor(len(commands)) as pool:
         return list(pool.map(run, commands))
+
+
+def fate_of_loading(libraries: Sequence[Path]) -> str:
+    """How a process ends that loads these libraries; "" when it survives. Constructors of global objects run then, and
+    nothing can stop one that crashes, throws or never returns but a process of its own.
+    """
+    if not sys.executable or getattr(sys, "frozen", False):
+        return ""  # no interpreter to try with
+    command = [sys.executable, "-I", "-S", "-c", _LOAD, str(PACKAGE / "libascend_attention.so"), *map(str, libraries)]
+    try:
+        answer = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_LOAD_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return f"not loaded after {_LOAD_SECONDS} s"
+    except OSError:
+        return ""
+    if answer.stdout.endswith(b"survived"):
+        return ""
+    end = f"signal {-answer.returncode}" if answer.returncode < 0 else f"exit status {answer.returncode}"
+    said = " ".join(answer.stderr.decode("utf-8", "replace").split())[-300:]
+    return f"{end}; {said}" if said else end

@@ -7,6 +7,16 @@ import struct
 from pathlib import Path
 
 _DYNAMIC_SYMBOLS = 11  # SHT_DYNSYM
+_SHARED = 3  # ET_DYN
+
+
+def is_shared_library(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            head = file.read(18)
+    except OSError:
+        return False
+    return head[:6] == b"\x7fELF\x02\x01" and head[16:18] == _SHARED.to_bytes(2, "little")
 
 
 def imported_symbols(library: Path) -> set[str]:

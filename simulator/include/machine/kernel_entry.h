@@ -97,6 +97,16 @@ void Call(void (*kernel)(P...), const std::uint64_t* words) {
     Unpack(kernel, words, std::index_sequence_for<P...>{});
 }
 
+template <typename Result, typename... P>
+std::enable_if_t<!std::is_void_v<Result>> Call(Result (*)(P...), const std::uint64_t*) {
+    static_assert(std::is_void_v<Result>, "a kernel returns nothing: void");
+}
+
+template <typename Result, typename... P>
+std::enable_if_t<!std::is_void_v<Result>, std::uint32_t> Parameters(Result (*)(P...), const Parameter**) {
+    return 0;
+}
+
 template <typename... P>
 std::uint32_t Parameters(void (*)(P...), const Parameter** parameters) {
     static constexpr Parameter kTable[] = {Describe<P>()..., Parameter{nullptr, 0, Kind::kOther, 0}};

@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <vector>
 
 #include "core/checker.h"
@@ -199,6 +200,9 @@ void Core::Fail(const std::string& kind, const std::string& text, const std::str
 }
 
 void Core::End() {
+    if (ending) {
+        AbandonFiber();  // device code has caught what ended it and goes on calling: perhaps for ever
+    }
     ending = true;
     throw CoreEnd{};
 }
@@ -236,7 +240,14 @@ const GlobalRegion* Core::FindGlobal(std::uint64_t address) {
     return last_region_;
 }
 
-Core& CurrentCore() { return *current_core; }
+Core& CurrentCore() {
+    if (__builtin_expect(current_core == nullptr, 0)) {
+        throw std::logic_error(
+            "an Ascend C call outside a core: in the constructor of a global object, or on a thread that device code "
+            "has started");
+    }
+    return *current_core;
+}
 
 bool HasCurrentCore() { return current_core != nullptr; }
 

@@ -104,12 +104,10 @@ void Chain(int signal, siginfo_t* info, void* context) {
     }
 }
 
-// Raised by the running instruction itself, not sent from elsewhere.
+// Of the running instruction itself, or raised by this process (abort is that too); not sent from elsewhere.
 bool IsOwnFault(int signal, const siginfo_t& info) {
-    if (signal == SIGABRT) {
-        return info.si_code == SI_TKILL && info.si_pid == getpid();
-    }
-    return info.si_code > 0;
+    const bool raised = info.si_code == SI_TKILL && info.si_pid == getpid();
+    return raised || (signal != SIGABRT && info.si_code > 0);
 }
 
 std::uint64_t ProgramCounter(const void* context) {
@@ -284,11 +282,13 @@ private:
         }
         Fault& fault = guard.fault_;
         fault = Fault{};
-        fault.kind = KindOf(signal);
+        const bool raised = info->si_code <= 0;
+        fault.kind = raised ? FaultKind::kAbort : KindOf(signal);
+        fault.signal = signal;
         fault.wild = info->si_code == SI_KERNEL;
         fault.is_protected = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
         fault.pc = ProgramCounter(context);
-        if (signal == SIGSEGV || signal == SIGBUS) {
+        if (!raised && (signal == SIGSEGV || signal == SIGBUS)) {
             fault.address = reinterpret_cast<std::uint64_t>(info->si_addr);
             fault.access = AccessOf(context);
             if (fiber.IsGuard(fault.address) || fiber.IsBelowStack(StackPointer(context))) {

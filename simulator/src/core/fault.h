@@ -50,6 +50,7 @@ struct Fault {
     FaultAccess access = FaultAccess::kUnknown;
     bool wild = false;  // the address is none at all, so the processor does not tell it
     bool is_protected = false;
+    int signal = 0;
     std::uint64_t address = 0;
     // Where it happened; `device_pc` is the innermost place in device code, 0 when there is none.
     std::uint64_t pc = 0;

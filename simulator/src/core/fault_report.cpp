@@ -105,7 +105,7 @@ void ReportFault(Core& core, const LaunchCode& code, const Fault& fault, double 
             break;
         case FaultKind::kAbort:
             kind = "abort";
-            what = "calls abort";
+            what = fault.signal == SIGABRT ? "calls abort" : "raises signal " + std::to_string(fault.signal);
             break;
         case FaultKind::kStall:
             kind = "stall";

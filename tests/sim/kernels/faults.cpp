@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One mistake a kernel; each ends in a SimulatorError that names its line.
+#include <csignal>
+
 #include "kernel_operator.h"
 
 using namespace AscendC;
@@ -60,6 +62,16 @@ extern "C" __global__ __aicore__ void fault(GM_ADDR x, GM_ADDR y, int32_t which)
             while (which == 10) {  // hangs, without a call
                 depth = depth + 1;
             }
+            break;
+        case 11:
+            while (true) {
+                try {
+                    DataCopy(tile, from[1 << 20], kTile);  // goes on after its end
+                } catch (...) {
+                }
+            }
+        case 12:
+            raise(SIGSEGV);  // raises a signal
             break;
         default:
             DataCopy(tile, from, kTile);
