@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import stat
 import subprocess
@@ -114,7 +116,7 @@ def test_both_core_types_at_once_when_the_kind_is_unknown(counter: Counter, kern
     assert counter.runs() == 2
 
 
-@pytest.mark.parametrize("damage", ["truncated", "garbage", "missing", "manifest", "empty manifest"])
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "missing", "manifest", "empty manifest", "deep manifest"])
 def test_damaged_entry_is_rebuilt(damage: str, counter: Counter, source: Path) -> None:
     # Compiled elsewhere: a library that this process has loaded must not be cut under it.
     subprocess.run(
@@ -131,7 +133,9 @@ def test_damaged_entry_is_rebuilt(damage: str, counter: Counter, source: Path) -
     elif damage == "missing":
         library.unlink()
     else:
-        library.with_name("manifest.json").write_text("{}" if damage == "empty manifest" else "no JSON")
+        library.with_name("manifest.json").write_text(
+            {"empty manifest": "{}", "deep manifest": "[" * 100_000}.get(damage, "no JSON")
+        )
     assert value(sim.compile(source)) == 1 and counter.runs() == 1
     assert value(sim.compile(source)) == 1 and counter.runs() == 0
     assert [path.name for path in library.parents[1].iterdir() if path.name.startswith(".")] == []
@@ -201,3 +205,35 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setenv("ASCEND_ATTENTION_CACHE", str(tmp_path / "file" / "below"))
     with pytest.raises(sim.CacheError, match="cannot be kept"):
         sim.compile("__global__ void f() {}\n")
+
+
+@pytest.mark.parametrize("name", ["with: colon #", "$(touch x) `id` ; '"])
+def test_directory_of_any_name(name: str, counter: Counter, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_ATTENTION_CACHE", str(source.parent / name))
+    assert value(sim.compile(source)) == 1 and counter.runs() == 1
+    assert value(sim.compile(source)) == 1 and counter.runs() == 0
+
+
+@pytest.mark.parametrize("name", ['a "quote"', "a\\backslash", "a\nbreak", "~there-is-no-such-user/x"])
+def test_directory_that_cannot_be_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_ATTENTION_CACHE", name if name.startswith("~") else str(tmp_path / name))
+    with pytest.raises(sim.CacheError, match=r"cannot be kept.*; set ASCEND_ATTENTION_CACHE"):
+        sim.compile(SOURCE)
+
+
+@pytest.mark.parametrize("name", ["kernels", "sources"])
+def test_trouble_inside_the_directory(name: str, counter: Counter) -> None:
+    sim.cache_directory().mkdir(mode=0o700)
+    (sim.cache_directory() / name).write_text("a file where a directory should be")
+    with pytest.raises(sim.CacheError, match=r"cannot be kept in .*; set ASCEND_ATTENTION_CACHE"):
+        sim.compile(SOURCE.replace('#include "value.h"', "#define VALUE 1"))
+
+
+def test_full_disk(counter: Counter, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(sim.CacheError, match=r"cannot be kept in .*No space left on device"):
+        sim.compile(source)
+    assert [path for path in sim.cache_directory().rglob("*") if path.is_file()] == []

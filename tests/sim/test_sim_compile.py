@@ -242,7 +242,7 @@ def test_refused_arguments(tmp_path: Path) -> None:
         sim.compile(EXAMPLE, defines="A=1")
 
 
-@pytest.mark.parametrize("given", ["/no/such/compiler", "", "false"])
+@pytest.mark.parametrize("given", ["/no/such/compiler", "", "false", '"unclosed'])
 def test_missing_compiler(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", given)
     if not given:

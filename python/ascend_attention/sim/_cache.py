@@ -19,13 +19,14 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _MANIFEST = "manifest.json"
 _FORMAT = 1
+_ADVICE = "set ASCEND_ATTENTION_CACHE to a directory of your own"
 _MOST_ENTRIES = 32  # of one request
 
 
@@ -58,18 +59,24 @@ def open_cache() -> Path:
     Raises:
         CacheError: see there. A library in it is loaded into the process, so nobody else may be able to place one.
     """
-    root = cache_directory()
-    advice = "set ASCEND_ATTENTION_CACHE to a directory of your own"
+    try:
+        root = cache_directory()
+    except RuntimeError as error:  # the home of a user that there is not
+        raise CacheError(f"compiled kernels cannot be kept: {error}; {_ADVICE}") from error
+    if any(mark in str(root) for mark in '"\\\n'):  # it stands in an #include
+        raise CacheError(
+            f"compiled kernels cannot be kept in {str(root)!r}: a quote, backslash or line break; {_ADVICE}"
+        )
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
         root.mkdir(mode=0o700, exist_ok=True)
         found = root.stat()
     except OSError as error:
-        raise CacheError(f"compiled kernels cannot be kept in {root}: {error}; {advice}") from error
+        raise CacheError(f"compiled kernels cannot be kept in {root}: {error}; {_ADVICE}") from error
     if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise CacheError(f"compiled kernels are not kept in {root}: other users can write there; {advice}")
+        raise CacheError(f"compiled kernels are not kept in {root}: other users can write there; {_ADVICE}")
     if not os.access(root, os.W_OK | os.X_OK):
-        raise CacheError(f"compiled kernels cannot be kept in {root}: it is not writable; {advice}")
+        raise CacheError(f"compiled kernels cannot be kept in {root}: it is not writable; {_ADVICE}")
     return root
 
 
@@ -117,14 +124,16 @@ def build(directory: Path, compile_into: Callable[[Path], tuple[str, dict[str, P
     """
     before: dict[str, str] | None = None
     for _ in range(4):
-        work = Path(tempfile.mkdtemp(prefix=".building-", dir=directory))
+        with _writing(directory):
+            work = Path(tempfile.mkdtemp(prefix=".building-", dir=directory))
         try:
             started = _now(work)
             text, libraries, inputs = compile_into(work)
             after = {str(path): digest_file(path) for path in sorted(inputs)}
             # A file that was saved meanwhile may have been read before or after: compile until nothing moves.
             if all(path.stat().st_mtime_ns <= started for path in inputs) or after == before:
-                return _file(directory, work, text, libraries, after)
+                with _writing(directory):
+                    return _file(directory, work, text, libraries, after)
             before = after
         except FileNotFoundError:
             before = None
@@ -153,14 +162,28 @@ def _place_text(path: Path, text: str) -> Path:
     try:
         if path.read_bytes() == data:
             return path
-    except FileNotFoundError:
-        pass
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
+    except OSError:
+        pass  # not there, or nothing to be read
+    with _writing(path.parent):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
+            raise
     return path
+
+
+@contextlib.contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    """A full disk, a file where a directory should be: told as what they are, the cache's trouble."""
+    try:
+        yield
+    except OSError as error:
+        raise CacheError(f"compiled kernels cannot be kept in {directory}: {error}; {_ADVICE}") from error
 
 
 def _load(manifest: Path) -> tuple[Built, dict[str, str]] | None:
@@ -171,7 +194,7 @@ def _load(manifest: Path) -> tuple[Built, dict[str, str]] | None:
         libraries = {core_type: manifest.parent / f"{core_type}.so" for core_type in files}
         if libraries and all(digest_file(libraries[core_type]) == digest for core_type, digest in files.items()):
             return Built(libraries, text), inputs
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     _discard(manifest.parent)
     return None

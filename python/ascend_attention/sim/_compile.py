@@ -196,7 +196,7 @@ def _compile_into(
         [
             [
                 *command,
-                *("-MD", "-MF", str(work / f"{core_type}.d")),
+                *("-MD", "-MT", "kernel", "-MF", str(work / f"{core_type}.d")),
                 *("-o", str(libraries[core_type])),
                 *(str(places.entry), str(PACKAGE / _LIBRARY)),
             ]

@@ -83,7 +83,10 @@ def find_compiler() -> Compiler:
         CompilerNotFoundError: none of them, or it does not run.
     """
     given = os.environ.get("CXX", "").strip()
-    names = [shlex.split(given)] if given else [[name] for name in _CANDIDATES]
+    try:
+        names = [shlex.split(given)] if given else [[name] for name in _CANDIDATES]
+    except ValueError as error:
+        raise CompilerNotFoundError(f"a kernel needs a C++17 compiler; CXX is {given!r}: {error}.{_HINTS}") from error
     for command in names:
         path = shutil.which(command[0])
         if path is not None:
