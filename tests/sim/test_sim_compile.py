@@ -240,6 +240,10 @@ def test_refused_arguments(tmp_path: Path) -> None:
         sim.compile(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="defines: given a str"):
         sim.compile(EXAMPLE, defines="A=1")
+    with pytest.raises(TypeError, match="flags: given a str"):
+        sim.compile(EXAMPLE, flags="-Wall")
+    with pytest.raises(TypeError, match="include_dirs: given a str"):
+        sim.compile(EXAMPLE, include_dirs=str(tmp_path))
 
 
 @pytest.mark.parametrize("given", ["/no/such/compiler", "", "false", '"unclosed'])
@@ -297,6 +301,12 @@ def test_constructor_of_a_global_object_that_never_returns(monkeypatch: pytest.M
         sim.compile(
             ON_VECTOR_CORES.format(before="volatile int on = 1; int at_load = [] { while (on) {} return 0; }();")
         )
+
+
+def test_language_among_the_flags() -> None:
+    """It would hold for all that follows: the machine's library read as source ends in millions of errors."""
+    kernel = sim.compile(ON_VECTOR_CORES.format(before=""), flags=["-x", "c++"])
+    assert kernel(sim.Out.empty(1, np.int32)).outputs[0][0] == 7
 
 
 @pytest.mark.parametrize("flag", ["-c", "-E", "-fsyntax-only"])

@@ -66,6 +66,9 @@ def compile(
         FileNotFoundError: no such source.
         TypeError, ValueError: an argument, or a kind that cannot be told.
     """
+    for name, strings in (("include_dirs", include_dirs), ("flags", flags)):
+        if isinstance(strings, (str, os.PathLike)):  # a str is a sequence of its letters
+            raise TypeError(f"compile: {name}: given a {type(strings).__name__}; allowed: a list of them")
     if kind is not None and kind not in KINDS:
         raise ValueError(f"compile: kind: given {kind!r}; allowed: {', '.join(KINDS)}, or None")
     if entry is not None and not isinstance(entry, str):
@@ -198,7 +201,7 @@ def _compile_into(
                 *command,
                 *("-MD", "-MT", "kernel", "-MF", str(work / f"{core_type}.d")),
                 *("-o", str(libraries[core_type])),
-                *(str(places.entry), str(PACKAGE / _LIBRARY)),
+                *("-x", "c++", str(places.entry), "-x", "none", str(PACKAGE / _LIBRARY)),  # whatever -x the flags have
             ]
             for core_type, command in commands.items()
         ],
