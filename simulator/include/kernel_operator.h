@@ -5,6 +5,7 @@
 
 #include "ascendc/absent.h"
 #include "ascendc/atomic.h"
+#include "ascendc/constants.h"
 #include "ascendc/cube.h"
 #include "ascendc/data_copy.h"
 #include "ascendc/data_copy_layout.h"

@@ -4,6 +4,11 @@
 
 using namespace AscendC;
 
+static_assert(BLOCK_CUBE * DEFAULT_C0_SIZE == BYTE_PER_FRACTAL && CUBE_MAX_SIZE == BLOCK_CUBE * BLOCK_CUBE, "fractals");
+static_assert(ONE_BLK_FLOAT_NUM == 8 && ONE_BLK_HALF_NUM == 16 && FLOAT_REPEAT_SIZE == 64 && HALF_REPEAT_SIZE == 128,
+              "blocks and repeats");
+static_assert(TOTAL_L0A_SIZE + TOTAL_L0B_SIZE == TOTAL_L0C_SIZE && TOTAL_VEC_LOCAL_SIZE < TOTAL_UB_SIZE, "memories");
+
 extern "C" __global__ __aicore__ void system_calls(GM_ADDR x, GM_ADDR y) {
     InitSocState();
     SetSyncBaseAddr(0);

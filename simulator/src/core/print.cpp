@@ -295,6 +295,14 @@ const std::byte* DumpSource(Core& core, const DumpCall& call) {
     return core.memory(operand.space) + operand.address;
 }
 
+// Within the memory or, as addresses of this process differ from run to run, within the buffer in global memory.
+std::string AddressText(Core& core, const Operand& operand) {
+    const GlobalRegion* buffer = operand.space == Space::kGlobal ? core.FindGlobal(operand.address) : nullptr;
+    char address[32];
+    std::snprintf(address, sizeof address, "0x%" PRIx64, operand.address - (buffer == nullptr ? 0 : buffer->begin));
+    return buffer == nullptr ? address : address + (" of '" + buffer->name + "'");
+}
+
 }  // namespace
 
 void Print(const char* format, const PrintValue* values, std::uint32_t count, Site site) {
@@ -344,10 +352,8 @@ void Dump(const DumpCall& call) {
             return;
         }
     }
-    char address[32];
-    std::snprintf(address, sizeof address, "0x%" PRIx64, call.operand.address);
     const char* position = call.operand.space == Space::kGlobal ? "GM" : NameOf(call.operand.space);
-    std::string text = "DumpTensor: desc=" + std::to_string(call.tag) + ", addr=" + address +
+    std::string text = "DumpTensor: desc=" + std::to_string(call.tag) + ", addr=" + AddressText(core, call.operand) +
                        ", data_type=" + TypeName(call) + ", position=" + position +
                        ", dump_size=" + std::to_string(call.count) + "\n";
     if (call.dims == 0) {
