@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from ascend_attention.sim._compiler import (
 from ascend_attention.sim._diagnostics import CompileError, Places, read_errors
 from ascend_attention.sim._elf import imported_symbols, is_shared_library
 from ascend_attention.sim._kernel import Kernel
-from ascend_attention.sim._signature import read_signature
+from ascend_attention.sim._signature import Parameter, read_signature
 from ascend_attention.sim._source import KINDS, KernelText, read_kernels
 
 _CORE_TYPES = {"vector": ("vector",), "cube": ("cube",), "mix": ("cube", "vector"), "mix_1_1": ("cube", "vector")}
@@ -66,13 +66,7 @@ def compile(
         FileNotFoundError: no such source.
         TypeError, ValueError: an argument, or a kind that cannot be told.
     """
-    for name, strings in (("include_dirs", include_dirs), ("flags", flags)):
-        if isinstance(strings, (str, os.PathLike)):  # a str is a sequence of its letters
-            raise TypeError(f"compile: {name}: given a {type(strings).__name__}; allowed: a list of them")
-    if kind is not None and kind not in KINDS:
-        raise ValueError(f"compile: kind: given {kind!r}; allowed: {', '.join(KINDS)}, or None")
-    if entry is not None and not isinstance(entry, str):
-        raise TypeError(f"compile: entry: given {type(entry).__name__}; allowed: a str, or None")
+    _check_arguments(entry, kind, {"include_dirs": include_dirs, "flags": flags})
     root = _cache.open_cache()
     given_as_text = isinstance(source, str) and "\n" in source
     path, text = _read_source(root, source)
@@ -101,12 +95,26 @@ def compile(
         built = _cache.build(directory, partial(_compile_into, places, commands, entry, known))
     kind = kind or _kind_by_use(entry, built)
     libraries = {core_type: built.libraries[core_type] for core_type in _CORE_TYPES[kind]}
-    names = about.parameters if about is not None else ()
+    signatures = _load_signatures(libraries.values(), about.parameters if about is not None else ())
+    return Kernel(entry, kind, signatures[0], path, libraries, built.text)
+
+
+def _check_arguments(entry: object, kind: object, lists: Mapping[str, object]) -> None:
+    for name, strings in lists.items():
+        if isinstance(strings, (str, os.PathLike)):  # a str is a sequence of its letters
+            raise TypeError(f"compile: {name}: given a {type(strings).__name__}; allowed: a list of them")
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"compile: kind: given {kind!r}; allowed: {', '.join(KINDS)}, or None")
+    if entry is not None and not isinstance(entry, str):
+        raise TypeError(f"compile: entry: given {type(entry).__name__}; allowed: a str, or None")
+
+
+def _load_signatures(libraries: Iterable[Path], names: tuple[str, ...]) -> list[tuple[Parameter, ...]]:
+    """Loads every library, so that none fails at the launch."""
     try:
-        signatures = [read_signature(library, names) for library in libraries.values()]  # loads them all
+        return [read_signature(library, names) for library in libraries]
     except OSError as error:  # a file system mounted with noexec, for example
         raise _cache.CacheError(f"a compiled kernel cannot be loaded: {error}; set ASCEND_ATTENTION_CACHE") from error
-    return Kernel(entry, kind, signatures[0], path, libraries, built.text)
 
 
 def _read_source(root: Path, source: str | os.PathLike[str]) -> tuple[Path, str]:

@@ -109,19 +109,10 @@ class Kernel:
         """
         prepared = prepare(self.entry, self.parameters, arguments)
         settings = _settings.current_settings()
-        for name, value, low, high in (
-            ("blocks", blocks, 1, 2**32 - 1),  # the machine knows how many cores the SoC has
-            ("threads", threads, 0, 2**16),
-            ("instruction_limit", instruction_limit, 0, 2**62),
-        ):
-            if not low <= as_int(self.entry, name, value) <= high:
-                raise ValueError(f"{self.entry}: {name}: given {value}; allowed: {low}..{high}")
+        self._check_limits(blocks, threads, instruction_limit)
         if mode is not None and mode not in _MODES:
             raise ValueError(f"{self.entry}: mode: given {mode!r}; allowed: {', '.join(_MODES)}")
-        if not as_float(self.entry, "stall_seconds", stall_seconds) >= 0:
-            raise ValueError(f"{self.entry}: stall_seconds: given {stall_seconds}; allowed: 0 and more")
-        if stall_seconds == 0 and _is_traced():
-            stall_seconds = float("inf")  # a debugger stops the process for as long as its user thinks
+        stall_seconds = self._stall_bound(stall_seconds)
         error = None
         try:
             report = from_dicts(
@@ -151,6 +142,21 @@ class Kernel:
             error, report = raised.with_traceback(None), raised.report
         prepared.copy_back()
         return Result(tuple(prepared.outputs), report, error)
+
+    def _check_limits(self, blocks: int, threads: int, instruction_limit: int) -> None:
+        for name, value, low, high in (
+            ("blocks", blocks, 1, 2**32 - 1),  # the machine knows how many cores the SoC has
+            ("threads", threads, 0, 2**16),
+            ("instruction_limit", instruction_limit, 0, 2**62),
+        ):
+            if not low <= as_int(self.entry, name, value) <= high:
+                raise ValueError(f"{self.entry}: {name}: given {value}; allowed: {low}..{high}")
+
+    def _stall_bound(self, given: float) -> float:
+        if not as_float(self.entry, "stall_seconds", given) >= 0:
+            raise ValueError(f"{self.entry}: stall_seconds: given {given}; allowed: 0 and more")
+        # A debugger stops the process for as long as its user thinks.
+        return float("inf") if given == 0 and _is_traced() else given
 
 
 def _is_traced() -> bool:

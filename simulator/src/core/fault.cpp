@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/fault.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 
 #include "core/fiber.h"
@@ -110,150 +104,7 @@ bool IsOwnFault(int signal, const siginfo_t& info) {
     return raised || (signal != SIGABRT && info.si_code > 0);
 }
 
-std::uint64_t ProgramCounter(const void* context) {
-    [[maybe_unused]] const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-    return static_cast<std::uint64_t>(machine.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-    return machine.pc;
-#else
-    return 0;
-#endif
-}
-
-std::uint64_t StackPointer(const void* context) {
-    [[maybe_unused]] const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-    return static_cast<std::uint64_t>(machine.gregs[REG_RSP]);
-#elif defined(__aarch64__)
-    return machine.sp;
-#else
-    return 0;
-#endif
-}
-
-// Where a function returns to that has not done anything yet.
-std::uint64_t ReturnAddress(const void* context) {
-    [[maybe_unused]] const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-    return *reinterpret_cast<const std::uint64_t*>(machine.gregs[REG_RSP]);
-#elif defined(__aarch64__)
-    return machine.regs[30];
-#else
-    return 0;
-#endif
-}
-
-FaultAccess AccessOf([[maybe_unused]] const void* context) {
-#if defined(__x86_64__)
-    // The page fault's error code: bit 1 is a write, bit 4 an instruction fetch.
-    constexpr greg_t kPageFault = 14;
-    const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
-    if (machine.gregs[REG_TRAPNO] != kPageFault) {
-        return FaultAccess::kUnknown;
-    }
-    const greg_t error = machine.gregs[REG_ERR];
-    return (error & 16) != 0 ? FaultAccess::kFetch : (error & 2) != 0 ? FaultAccess::kWrite : FaultAccess::kRead;
-#else
-    return FaultAccess::kUnknown;
-#endif
-}
-
-// The calls from where a signal interrupted, innermost first, up to the first in the kernel's or the machine's code.
-struct CallChain {
-    const LaunchCode* code;
-    std::uint64_t pc;  // where the signal interrupted: frames before it are the handler's own
-    bool begun = false;
-    std::uint64_t outermost_foreign = 0;
-    std::uint64_t device = 0;
-    bool machine = false;
-};
-
-_Unwind_Reason_Code VisitFrame(_Unwind_Context* frame, void* argument) {
-    CallChain& chain = *static_cast<CallChain*>(argument);
-    const auto pc = static_cast<std::uint64_t>(_Unwind_GetIP(frame));
-    if (!chain.begun) {
-        chain.begun = pc == chain.pc;
-        if (!chain.begun) {
-            return _URC_NO_REASON;
-        }
-    }
-    // A return address may already belong to the next function.
-    const std::uint64_t call = pc == chain.pc ? pc : pc - 1;
-    if (chain.code->Device(call) != nullptr) {
-        chain.device = call;
-        return _URC_END_OF_STACK;
-    }
-    if (chain.code->machine.Holds(call)) {
-        chain.machine = true;
-    } else if (!chain.machine) {
-        chain.outermost_foreign = call;
-    }
-    return _URC_NO_REASON;
-}
-
-// An allocator that has found the heap broken holds its lock; ended there, every later allocation would hang. Exported
-// functions are what dladdr knows, and the outermost frame of the C library is one.
-bool InAllocator(const CallChain& chain) {
-    static const char* const kAllocators[] = {"malloc",       "free",           "calloc",        "realloc",
-                                              "cfree",        "posix_memalign", "aligned_alloc", "memalign",
-                                              "reallocarray", "__libc_malloc",  "__libc_free"};
-    Dl_info info{};
-    if (chain.outermost_foreign == 0 || dladdr(reinterpret_cast<void*>(chain.outermost_foreign), &info) == 0 ||
-        info.dli_sname == nullptr) {
-        return false;
-    }
-    return std::any_of(std::begin(kAllocators), std::end(kAllocators),
-                       [&](const char* name) { return std::strcmp(name, info.dli_sname) == 0; });
-}
-
-int VisitLibrary(dl_phdr_info* library, std::size_t, void* argument) {
-    auto& search = *static_cast<std::pair<std::uint64_t, LoadedCode>*>(argument);
-    std::uint64_t begin = ~std::uint64_t{0};
-    std::uint64_t end = 0;
-    bool holds = false;
-    for (int i = 0; i < library->dlpi_phnum; ++i) {
-        const auto& segment = library->dlpi_phdr[i];
-        if (segment.p_type != PT_LOAD) {
-            continue;
-        }
-        const std::uint64_t first = library->dlpi_addr + segment.p_vaddr;
-        begin = std::min<std::uint64_t>(begin, first);
-        end = std::max<std::uint64_t>(end, first + segment.p_memsz);
-        holds = holds || (search.first >= first && search.first < first + segment.p_memsz);
-    }
-    if (!holds) {
-        return 0;
-    }
-    const char* path = library->dlpi_name;
-    search.second = LoadedCode{path == nullptr || *path == 0 ? "/proc/self/exe" : path, begin, end, library->dlpi_addr};
-    return 1;
-}
-
 }  // namespace
-
-LoadedCode CodeAround(const void* address) {
-    std::pair<std::uint64_t, LoadedCode> search{reinterpret_cast<std::uint64_t>(address), {}};
-    dl_iterate_phdr(&VisitLibrary, &search);
-    return search.second;
-}
-
-LaunchCode::LaunchCode(const Kernel& kernel) : machine(CodeAround(reinterpret_cast<const void*>(&CodeAround))) {
-    for (const void* entry : {kernel.cube_entry, kernel.vector_entry}) {
-        if (entry != nullptr) {
-            device.push_back(CodeAround(entry));
-        }
-    }
-}
-
-const LoadedCode* LaunchCode::Device(std::uint64_t pc) const {
-    for (const LoadedCode& code : device) {
-        if (code.Holds(pc)) {
-            return &code;
-        }
-    }
-    return nullptr;
-}
 
 // What the signal handlers do with a ThreadGuard.
 struct FaultHandling {
@@ -353,13 +204,13 @@ private:
     }
 
     static CallChain Walk(ThreadGuard& guard, std::uint64_t pc) {
-        CallChain chain{&guard.code_, pc};
         if (guard.code_.Device(pc) != nullptr) {
+            CallChain chain{&guard.code_, pc};
             chain.device = pc;
             return chain;
         }
         guard.examining_ = true;
-        _Unwind_Backtrace(&VisitFrame, &chain);
+        const CallChain chain = WalkCalls(guard.code_, pc);
         guard.examining_ = false;
         return chain;
     }

@@ -11,37 +11,14 @@
 #include <ctime>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/core.h"
+#include "core/fault_context.h"
+#include "core/loaded_code.h"
 
 namespace ascend_attention::sim {
 
 class Fiber;
-
-// Addresses of one loaded library. `bias` is what its own symbols and line tables count from.
-struct LoadedCode {
-    std::string path;
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    std::uint64_t bias = 0;
-
-    bool Holds(std::uint64_t pc) const { return pc >= begin && pc < end; }
-};
-
-// The library an address belongs to; an empty range when it is in none.
-LoadedCode CodeAround(const void* address);
-
-// The code of one launch: the libraries of the kernel's entries, and the machine's own.
-struct LaunchCode {
-    std::vector<LoadedCode> device;
-    LoadedCode machine;
-
-    explicit LaunchCode(const Kernel& kernel);
-    const LoadedCode* Device(std::uint64_t pc) const;
-};
-
-enum class FaultAccess : std::uint8_t { kUnknown, kRead, kWrite, kFetch };
 
 enum class FaultKind : std::uint8_t { kMemory, kStackOverflow, kArithmetic, kInstruction, kAbort, kStall };
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The line program of one compilation unit: DWARF 2 to 5, section .debug_line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/line_table.h"
+#include "core/section_reader.h"
+
+namespace ascend_attention::sim {
+
+class LineProgram {
+public:
+    LineProgram(const LineSections& sections, SectionReader unit, int offset_bytes)
+        : sections_(sections), unit_(unit), offset_bytes_(offset_bytes) {}
+
+    // False when the unit says nothing about the address.
+    bool Find(std::uint64_t address, SourceLine* found);
+
+private:
+    struct Registers {
+        std::uint64_t address = 0;
+        std::uint64_t file = 1;
+        std::int64_t line = 1;
+    };
+
+    bool ReadHeader();
+    std::vector<std::string> ReadEntries(SectionReader& header);
+    // The text of a string form; other forms are skipped.
+    const char* ReadForm(SectionReader& header, std::uint64_t form);
+    // Runs the program until two rows of one sequence enclose `wanted`; the first of them has the line. A line of zero
+    // belongs to code that the compiler made up: the row before it is then the better answer.
+    bool Run(std::uint64_t wanted, std::uint64_t* file, std::uint64_t* line);
+    void Standard(std::uint8_t opcode, Registers& now);
+
+    const LineSections& sections_;
+    SectionReader unit_;
+    int offset_bytes_;
+    std::uint16_t version_ = 0;
+    std::uint8_t minimum_ = 1;
+    std::int8_t line_base_ = 0;
+    std::uint8_t line_range_ = 1;
+    std::uint8_t opcode_base_ = 1;
+    std::vector<std::uint8_t> operands_;
+    std::vector<std::string> files_;
+};
+
+}  // namespace ascend_attention::sim
