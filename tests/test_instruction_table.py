@@ -27,7 +27,7 @@ HELPERS = {
     *("CopyBlocks", "CopyCall", "CopyElementBytes", "CopyElements", "ElementPattern", "FillConst", "FillGlobal"),
     *("CopyFromL0C", "CopySlices", "FixWithScales", "FormatOf"),
     *("FixCall", "Load2d", "MultiplyCall", "PadCall", "PadIn", "QuantOf", "SourceOf"),
-    *("EventOf", "IsDroppedOnCube", "PipeOf", "PipesOf", "SetFlagOf", "WaitFlagOf"),
+    *("EventOf", "IsDroppedOnCube", "IsDroppedOnVector", "PipeOf", "PipesOf", "SetFlagOf", "WaitFlagOf"),
     *("GetBufferLogicPos", "GetPhyType", "GetPosition", "GetQueEvt"),
 }
 

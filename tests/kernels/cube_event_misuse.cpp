@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which event pairs a cube core has; 0 uses all of them, the other values one that does not exist there.
+// Which event pairs a cube core has; 0 uses all of them, the other values what is misuse or undocumented there.
 #include "kernel_operator.h"
 
 using namespace AscendC;
@@ -39,9 +39,14 @@ extern "C" __global__ __aicore__ void cube_event_misuse(int64_t which) {
             break;
         case 1:
             RoundTrip<HardEvent::MTE2_S>();
+            RoundTrip<HardEvent::MTE3_S>();
+            RoundTrip<HardEvent::M_S>();
+            RoundTrip<HardEvent::FIX_S>();
+            RoundTrip<HardEvent::S_MTE2>();
+            RoundTrip<HardEvent::S_MTE3>();
             break;
         case 2:
-            RoundTrip<HardEvent::M_S>();
+            RoundTrip<HardEvent::M_V>();
             break;
         case 3: {
             TPipe pipe;

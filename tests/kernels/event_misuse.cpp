@@ -36,8 +36,8 @@ extern "C" __global__ __aicore__ void event_misuse(int64_t which) {
             WaitFlag<HardEvent::MTE2_V>(7);
             break;
         case 6:
-            SetFlag<HardEvent::MTE1_M>(0);
-            WaitFlag<HardEvent::MTE1_M>(0);
+            SetFlag<HardEvent::MTE2_M>(0);
+            WaitFlag<HardEvent::MTE2_M>(0);
             break;
         case 7: {
             TPipe pipe;
@@ -52,6 +52,11 @@ extern "C" __global__ __aicore__ void event_misuse(int64_t which) {
         case 9:  // the scalar unit itself waits, so it can never come to the set
             WaitFlag<HardEvent::V_S>(1);
             SetFlag<HardEvent::V_S>(1);
+            break;
+        case 10:  // dropped: neither set twice nor left over
+            SetFlag<HardEvent::MTE1_M>(0);
+            SetFlag<HardEvent::MTE1_M>(0);
+            WaitFlag<HardEvent::FIX_M>(0);
             break;
         default:
             break;

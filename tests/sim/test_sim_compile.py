@@ -120,6 +120,51 @@ def test_mix_kernel_runs_on_both_core_types() -> None:
     assert len(result.report.cores) == 9
 
 
+def test_host_code_of_the_file_prints_as_usual(capfd: pytest.CaptureFixture[str]) -> None:
+    kernel = sim.compile("""
+        #include <cstdio>
+        #include "kernel_operator.h"
+        static const int said = (printf("host: %d, %s\\n", 7, "x"), fflush(stdout));
+        __global__ __vector__ void run(__gm__ int32_t* y) {
+            printf("device: %d\\n", 8);
+            *y = said;
+        }
+    """)
+    result = kernel(sim.Out.empty(1, np.int32))
+    assert result.printed == "[AIV Block 0/1] device: 8\n" and "host: 7, x\n" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+@pytest.mark.parametrize(
+    ("qualifier", "kind", "cubes", "vectors"),
+    [
+        ("__vector__", "vector", [0, 0, 0, 0], [1, 1, 0, 0]),
+        ("__cube__", "cube", [1, 1, 0, 0], [0, 0, 0, 0]),
+        ("__mix__(1, 2)", "mix", [1, 1, 0, 0], [1, 1, 1, 1]),
+        ("__mix__(1, 1)", "mix_1_1", [1, 1, 0, 0], [1, 1, 0, 0]),
+        ("__mix__(0, 1)", "vector", [0, 0, 0, 0], [1, 1, 0, 0]),
+        ("__mix__(1, 0)", "cube", [1, 1, 0, 0], [0, 0, 0, 0]),
+    ],
+)
+def test_qualifiers_choose_the_cores_that_run(
+    qualifier: str, kind: str, cubes: list[int], vectors: list[int], mode: str
+) -> None:
+    kernel = sim.compile(
+        """
+        #include "kernel_operator.h"
+        using namespace AscendC;
+        __global__ QUALIFIER void run(__gm__ int32_t* cubes, __gm__ int32_t* vectors) {
+            __gm__ int32_t* mine = g_coreType == AIC ? cubes : vectors;
+            WriteGmByPassDCache<int32_t>(mine + GetBlockIdx(), 1);
+        }
+    """.replace("QUALIFIER", qualifier)
+    )
+    assert kernel.kind == kind
+    written = [sim.InOut(np.zeros(4, np.int32)) for _ in range(2)]
+    outputs = kernel(*written, blocks=2, mode=mode).outputs
+    assert [output.tolist() for output in outputs] == [cubes, vectors]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -37,7 +37,7 @@ def run(directory: Path, *command: str) -> str:
 
 
 def test_complete_example(directory: Path) -> None:
-    assert set(FILES) == {"add.cpp", "run.py", "findings.py"}
+    assert set(FILES) == {"add.cpp", "run.py", "findings.py", "printing.py"}
     printed = run(directory, sys.executable, "run.py")
     assert "add_custom Ascend910B2   checked      8" in printed and "findings: none" in printed
 
@@ -45,6 +45,11 @@ def test_complete_example(directory: Path) -> None:
 def test_findings_are_those_of_the_page(directory: Path) -> None:
     printed = run(directory, sys.executable, "findings.py")
     assert printed.startswith("error | race | Add (kernel.cpp:38)") and f"```\n{printed}```" in PAGE
+
+
+def test_what_a_kernel_prints_is_on_the_page(directory: Path) -> None:
+    printed = run(directory, sys.executable, "printing.py")
+    assert "n is 4" in printed and f"```\n{printed}```" in PAGE
 
 
 def test_example_in_the_tree_is_the_same_and_runs(directory: Path) -> None:

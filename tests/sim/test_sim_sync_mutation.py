@@ -10,7 +10,8 @@ import numpy as np
 from ascend_attention import sim
 from ascend_attention.sync_mutation import Case, study
 
-SOURCE = Path(__file__).resolve().parents[1] / "kernels" / "redundant_sync.cpp"
+KERNELS = Path(__file__).resolve().parents[1] / "kernels"
+SOURCE = KERNELS / "redundant_sync.cpp"
 
 
 def test_study_of_a_compiled_kernel() -> None:
@@ -36,3 +37,21 @@ def test_study_of_a_compiled_kernel() -> None:
     # What the vendor's compiler inserts on the vector pipe makes the kernel's own barriers superfluous.
     helped = study([case(1, auto_sync=True)], roots=[], kinds=["barrier"])
     assert [outcome.verdict for outcome in helped.of("barrier")] == ["survived"] * 3
+
+
+def test_meetings_in_global_memory_are_mutated_too() -> None:
+    kernel = sim.compile(KERNELS / "memory_flags.cpp", "memory_flags")
+
+    def run(how: int) -> tuple[np.ndarray, ...]:
+        rows, words = np.zeros((16, 32), np.float32), np.zeros(2048, np.int32)
+        return kernel(sim.InOut(rows), sim.InOut(words), how, blocks=3, auto_sync=False).outputs
+
+    cases = [
+        Case("chain", lambda: run(0), lambda outputs: outputs[0][:3, 0].tolist() == [1, 2, 3]),
+        Case("turns", lambda: run(2), lambda outputs: outputs[0][0, 0] == 36),
+    ]
+    result = study(cases, roots=[])
+    verdicts = {outcome.mutant.name: outcome.verdict for outcome in result.of("pair")}
+    assert verdicts["IB 0"] == "race" and verdicts["turn"] == "race"
+    halves = [o for o in result.of("single") if o.mutant.name.endswith((" of IB 0", " of turn"))]
+    assert len(halves) == 4 and all(outcome.unnoticed == () for outcome in halves)

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 BARRIERS = ("PipeBarrier", "DataSyncBarrier", "DataCacheCleanAndInvalid")
-NAMES = ("SetFlag", "WaitFlag", "CrossCoreSetFlag", "CrossCoreWaitFlag", "SyncAll", *BARRIERS)
+# Through words in global memory, between vector cores: what the calls of one mechanism have in common.
+WORDS = {"IBSet": "IB", "IBWait": "IB", "WaitPreBlock": "turn", "NotifyNextBlock": "turn"}
+NAMES = ("SetFlag", "WaitFlag", "CrossCoreSetFlag", "CrossCoreWaitFlag", "SyncAll", *WORDS, *BARRIERS)
 _CALL = re.compile(rf"\b({'|'.join(NAMES)})\s*(?:<[^;(){{}}]*>)?\s*\(")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # What names an event: CubeEvent::kQuery + i, kFull, EVENT_ID2. What varies from call to call (slot, i) names none.

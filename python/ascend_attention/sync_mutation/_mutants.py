@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
-from ascend_attention.sync_mutation._calls import BARRIERS, Site, Sources, SyncCall
+from ascend_attention.sync_mutation._calls import BARRIERS, WORDS, Site, Sources, SyncCall
 
 PAIR, BARRIER, SINGLE = "pair", "barrier", "single"
 KINDS = (PAIR, BARRIER, SINGLE)
@@ -37,7 +37,7 @@ class Mutant:
 def mutants_of(calls: Iterable[SyncCall], sources: Sources) -> list[Mutant]:
     """Every mutant of a kernel that makes these calls. What TPipe and queues do by themselves stays."""
     own = sorted({call for call in calls if not call.framework})
-    paired = [call for call in own if call.name in ("SetFlag", "WaitFlag") or call.name.startswith("CrossCore")]
+    paired = [call for call in own if call.name in ("SetFlag", "WaitFlag", *WORDS) or call.name.startswith("CrossCore")]
     meetings = [call for call in own if call.name == "SyncAll"]
     found = [Mutant(PAIR, _pair_name(group, sources), tuple(group)) for group in _pairs(paired, sources)]
     found += [Mutant(PAIR, "SyncAll", tuple(group)) for group in _meetings(meetings)]
@@ -59,6 +59,8 @@ def _groups(calls: Iterable[SyncCall], key: Callable[[SyncCall], Hashable]) -> l
 
 def _channel(call: SyncCall) -> tuple[str, ...]:
     """What a set and a wait have in common: the event's pipes, or the core type that waits for the flag."""
+    if call.name in WORDS:
+        return ("words", WORDS[call.name])
     if not call.name.startswith("CrossCore"):
         return ("event", call.core, call.source, call.target)
     other = {"cube": "vector", "vector": "cube"}[call.core]
@@ -79,7 +81,7 @@ def _pairs(calls: list[SyncCall], sources: Sources) -> list[list[SyncCall]]:
     for call in calls:
         by_id = lead((_channel(call), call.id))
         name = sources.constant(call)
-        if name is not None and not call.name.startswith("CrossCore"):
+        if name is not None and call.name in ("SetFlag", "WaitFlag"):
             leader[lead((_channel(call), name))] = by_id
     return _groups(calls, lambda call: lead((_channel(call), call.id)))
 
@@ -97,6 +99,8 @@ def _meetings(calls: list[SyncCall]) -> list[list[SyncCall]]:
 
 def _pair_name(calls: list[SyncCall], sources: Sources) -> str:
     first = calls[0]
+    if first.name in WORDS:
+        return WORDS[first.name] + (f" {first.id}" if first.id >= 0 else "")
     ids = sorted({call.id for call in calls})
     names = sorted({name for call in calls if (name := sources.constant(call)) is not None})
     name = " ".join(names) if names else ", ".join(str(number) for number in ids)

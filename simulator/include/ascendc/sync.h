@@ -134,10 +134,18 @@ constexpr bool IsDroppedOnCube(HardEvent event) {
            event == HardEvent::V_MTE3 || event == HardEvent::V_V || event == HardEvent::S_V || event == HardEvent::V_S;
 }
 
+// Dropped on a vector core by the headers of CANN 9; those of CANN 8 issue a set that nothing there can wait for.
+constexpr bool IsDroppedOnVector(HardEvent event) {
+    return event == HardEvent::MTE2_MTE1 || event == HardEvent::MTE1_MTE2 || event == HardEvent::MTE1_M ||
+           event == HardEvent::M_MTE1 || event == HardEvent::M_FIX || event == HardEvent::FIX_M;
+}
+
 template <HardEvent event>
 void SetFlagOf(int32_t eventID, bool framework, sim::Site site) {
     if constexpr (g_coreType == AIC && IsDroppedOnCube(event)) {
         return;
+    } else if constexpr (g_coreType == AIV && IsDroppedOnVector(event)) {
+        sim::DropEvent(PipesOf(event).source, PipesOf(event).target, "SetFlag", site);
     } else if constexpr (PipesOf(event).source == PipesOf(event).target) {
         // V_V and FIX_FIX are barriers: V at the set, FIX at the wait, as on the device.
         if constexpr (event == HardEvent::V_V) {
@@ -152,6 +160,8 @@ template <HardEvent event>
 void WaitFlagOf(int32_t eventID, bool framework, sim::Site site) {
     if constexpr (g_coreType == AIC && IsDroppedOnCube(event)) {
         return;
+    } else if constexpr (g_coreType == AIV && IsDroppedOnVector(event)) {
+        sim::DropEvent(PipesOf(event).source, PipesOf(event).target, "WaitFlag", site);
     } else if constexpr (PipesOf(event).source == PipesOf(event).target) {
         if constexpr (event == HardEvent::FIX_FIX) {
             sim::Barrier(sim::Pipe::kFixpipe, site);

@@ -26,6 +26,8 @@ ASCEND_SIM_API void ScalarBarrier(Site site);
 // In-core events of an ordered pair of pipes. `framework`: issued by TPipe or a queue, which may use every id.
 ASCEND_SIM_API void SetEvent(Pipe source, Pipe target, int id, bool framework, Site site);
 ASCEND_SIM_API void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site);
+// SetFlag or WaitFlag (`name`) of a pair that the device headers drop on this core type.
+ASCEND_SIM_API void DropEvent(Pipe source, Pipe target, const char* name, Site site);
 ASCEND_SIM_API void Barrier(Pipe pipe, Site site, bool framework = false);
 // TPipe's bookkeeping of ids: the lowest free one, taken (Alloc) or only looked up (Fetch).
 ASCEND_SIM_API int AllocEvent(Pipe source, Pipe target, Site site);

@@ -16,7 +16,9 @@ namespace {
 constexpr std::uint8_t Bit(Pipe pipe) { return static_cast<std::uint8_t>(1U << static_cast<int>(pipe)); }
 
 // Pairs that exist on a cube core: row = source, bits = targets. FIX <-> MTE2 and FIX -> MTE3 exist without a
-// documented use and are accepted. Every pair of S, V, MTE2, MTE3 exists on a vector core.
+// documented use and are accepted. Every pair of S, V, MTE2, MTE3 exists on a vector core. The documentation lists no
+// use for the scalar unit's pairs on a cube core either, but the device headers issue those that HardEvent names there
+// and the vendor's own library code waits on them: accepted with a warning.
 constexpr std::uint8_t kCubeTargets[kPipeCount] = {
     /* S    */ 0,
     /* V    */ 0,
@@ -35,12 +37,19 @@ constexpr std::uint8_t kCubePipes =
     static_cast<std::uint8_t>(Bit(Pipe::kScalar) | Bit(Pipe::kCube) | Bit(Pipe::kMte1) | Bit(Pipe::kMte2) |
                               Bit(Pipe::kMte3) | Bit(Pipe::kFixpipe));
 
+bool IsUndocumented(CoreType type, Pipe source, Pipe target) {
+    constexpr int kToScalar = Bit(Pipe::kCube) | Bit(Pipe::kMte2) | Bit(Pipe::kMte3) | Bit(Pipe::kFixpipe);
+    constexpr int kFromScalar = Bit(Pipe::kMte2) | Bit(Pipe::kMte3);
+    return type == CoreType::kCube && ((target == Pipe::kScalar && (kToScalar & Bit(source)) != 0) ||
+                                       (source == Pipe::kScalar && (kFromScalar & Bit(target)) != 0));
+}
+
 bool PairExists(CoreType type, Pipe source, Pipe target) {
     if (source == target) {
         return false;
     }
     if (type == CoreType::kCube) {
-        return (kCubeTargets[static_cast<int>(source)] & Bit(target)) != 0;
+        return (kCubeTargets[static_cast<int>(source)] & Bit(target)) != 0 || IsUndocumented(type, source, target);
     }
     return (kVectorPipes & Bit(source)) != 0 && (kVectorPipes & Bit(target)) != 0;
 }
@@ -85,6 +94,12 @@ void SetEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
         return;
     }
     EventState& event = Event(core, call, source, target, id, framework);
+    if (IsUndocumented(core.type(), source, target) && !framework) {
+        core.Report(Severity::kWarning, "flag",
+                    Describe(call) + " on " + core.name() + ": the documentation lists no use of the pair " +
+                        NameOf(source) + "_" + NameOf(target) + " on a cube core",
+                    SiteKey(call.site) + "|" + NameOf(source) + NameOf(target));
+    }
     if (event.set) {
         core.Report(Severity::kError, "flag",
                     "SetFlag" + EventName(source, target, id) + " (" + BaseName(site.file) + ":" +
@@ -132,6 +147,19 @@ void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
     }
 }
 
+void DropEvent(Pipe source, Pipe target, const char* name, Site site) {
+    Core& core = CurrentCore();
+    if (core.Unwinding()) {
+        return;
+    }
+    core.Report(
+        Severity::kWarning, "flag",
+        Describe(name, site) + " on " + core.name() + ": the pair " + NameOf(source) + "_" + NameOf(target) +
+            " does not exist on this core type; the device headers of CANN 9 drop the call, those of CANN 8 set "
+            "the flag and never wait for it",
+        SiteKey(site) + "|" + NameOf(source) + NameOf(target));
+}
+
 void Barrier(Pipe pipe, Site site, bool framework) {
     Core& core = CurrentCore();
     if (core.Unwinding() || IgnoresSync(core, SyncPoint{"PipeBarrier", pipe, pipe, -1, -1, framework, site})) {
@@ -172,6 +200,12 @@ int FetchEvent(Pipe source, Pipe target, Site site) {
               Describe("AllocEventID", site) + " on " + core.name() + ": all eight ids of " + NameOf(source) + "_" +
                   NameOf(target) + " are taken",
               SiteKey(site));
+}
+
+void PassFlag(Pipe source, Pipe target, Site site) {
+    const int id = FetchEvent(source, target, site);
+    SetEvent(source, target, id, true, site);
+    WaitEvent(source, target, id, true, site);
 }
 
 int AllocEvent(Pipe source, Pipe target, Site site) {

@@ -131,6 +131,9 @@ void PassWord(const char* name, const Operand& gm, const Operand& ub, bool aiv_o
         return;
     }
     const Call call{name, Pipe::kScalar, site};
+    if (IgnoresSync(core, SyncPoint{name, Pipe::kAll, Pipe::kAll, -1, event, false, site})) {
+        return;
+    }
     Barrier(Pipe::kAll, site, true);
     const std::uint64_t word = IbWord(core, call, gm, aiv_only, block, event);
     TakeUb(core, call, ub, kBlock);
@@ -222,6 +225,9 @@ void WaitTurn(const Operand& gm, const Operand& ub, Site site) {
         return;
     }
     const Call call{"WaitPreBlock", Pipe::kScalar, site};
+    if (IgnoresSync(core, SyncPoint{call.name, Pipe::kAll, Pipe::kAll, -1, -1, false, site})) {
+        return;
+    }
     const Turn turn = BeginTurn(core, call, gm, ub);
     std::int32_t round = 0;
     std::memcpy(&round, RoundInUb(core, call, ub, false), sizeof round);
@@ -244,6 +250,9 @@ void EndTurn(const Operand& gm, const Operand& ub, Site site) {
         return;
     }
     const Call call{"NotifyNextBlock", Pipe::kScalar, site};
+    if (IgnoresSync(core, SyncPoint{call.name, Pipe::kAll, Pipe::kAll, -1, -1, false, site})) {
+        return;
+    }
     const Turn turn = BeginTurn(core, call, gm, ub);
     std::int32_t round = 0;
     std::memcpy(&round, RoundInUb(core, call, ub, false), sizeof round);
@@ -279,9 +288,7 @@ void RequireGroup(Core& core, const Call& call, const GroupCall& group, std::uin
 
 // MTE3 adds one to a word per member of the larger group, after what it has stored before.
 void CountUp(Core& core, const GroupCall& group, std::uint64_t words) {
-    const int id = FetchEvent(Pipe::kScalar, Pipe::kMte3, group.site);
-    SetEvent(Pipe::kScalar, Pipe::kMte3, id, true, group.site);
-    WaitEvent(Pipe::kScalar, Pipe::kMte3, id, true, group.site);
+    PassFlag(Pipe::kScalar, Pipe::kMte3, group.site);
     Tell(core, words);
     for (std::uint64_t i = 0; i < std::max(group.arrivals, group.waits); ++i) {
         AddToWord(words + i * kGroupLine, 1);

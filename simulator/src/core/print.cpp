@@ -28,6 +28,9 @@ std::string Head(const Core& core) {
            "/" + std::to_string(core.machine().blocks() * each) + "] ";
 }
 
+// A file with host code too prints through the same macros, outside of a launch: without a core.
+Core* PrintingCore() { return HasCurrentCore() ? &CurrentCore() : nullptr; }
+
 void Warn(Core& core, const char* name, Site site, const std::string& problem) {
     core.Report(Severity::kWarning, "parameter", Describe(name, site) + " on " + core.name() + ": " + problem,
                 SiteKey(site) + "|print");
@@ -142,7 +145,7 @@ const char* Parse(const char* at, Conversion* conversion, const PrintValue* valu
     return *at == '\0' ? at : at + 1;
 }
 
-std::string Format(Core& core, const char* name, const char* format, const PrintValue* values, std::uint32_t count,
+std::string Format(Core* core, const char* name, const char* format, const PrintValue* values, std::uint32_t count,
                    Site site) {
     std::string text;
     std::uint32_t used = 0;
@@ -169,8 +172,8 @@ std::string Format(Core& core, const char* name, const char* format, const Print
             text.append(begin, format);
         }
     }
-    if (mismatch || used != count) {
-        Warn(core, name, site, "the conversions of the format and the arguments do not agree");
+    if (core != nullptr && (mismatch || used != count)) {
+        Warn(*core, name, site, "the conversions of the format and the arguments do not agree");
     }
     return text;
 }
@@ -306,13 +309,18 @@ std::string AddressText(Core& core, const Operand& operand) {
 }  // namespace
 
 void Print(const char* format, const PrintValue* values, std::uint32_t count, Site site) {
-    Core& core = CurrentCore();
-    Emit(core, "printf", site, Format(core, "printf", format, values, count, site));
+    Core* const core = PrintingCore();
+    std::string text = Format(core, "printf", format, values, count, site);
+    if (core == nullptr) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        return;
+    }
+    Emit(*core, "printf", site, std::move(text));
 }
 
 void AssertFailed(const char* condition, const char* function, Site site, const char* format, const PrintValue* values,
                   std::uint32_t count) {
-    Core& core = CurrentCore();
+    Core* const core = PrintingCore();
     std::string text = std::string("`") + condition + "' failed";
     std::string own;
     if (format != nullptr) {
@@ -321,10 +329,16 @@ void AssertFailed(const char* condition, const char* function, Site site, const 
             own.pop_back();
         }
     }
-    core.AppendPrinted(Head(core) + "[ASSERT] " + BaseName(site.file) + ":" + std::to_string(site.line) + ": " +
-                       function + ": Assertion " + text + "." + (own.empty() ? "" : " " + own) + "\n");
-    core.Fail("assert", Describe("assert", site) + " on " + core.name() + ": " + text + (own.empty() ? "" : ": " + own),
-              SiteKey(site));
+    const std::string line = BaseName(site.file) + std::string(":") + std::to_string(site.line) + ": " + function +
+                             ": Assertion " + text + "." + (own.empty() ? "" : " " + own) + "\n";
+    if (core == nullptr) {
+        std::fputs(line.c_str(), stderr);
+        std::abort();
+    }
+    core->AppendPrinted(Head(*core) + "[ASSERT] " + line);
+    core->Fail("assert",
+               Describe("assert", site) + " on " + core->name() + ": " + text + (own.empty() ? "" : ": " + own),
+               SiteKey(site));
 }
 
 void Trap(Site site) {

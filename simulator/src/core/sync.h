@@ -51,6 +51,8 @@ struct CoreSync {
 
 // What PipeBarrier does, as a part of another call too.
 void PassBarrier(Core& core, Pipe pipe, Site site);
+// A set and its wait by library code, with the id that it would fetch.
+void PassFlag(Pipe source, Pipe target, Site site);
 // Events that were set and never waited for.
 void ReportLeftoverEvents(Core& core);
 

@@ -119,6 +119,18 @@ void Gather(const FixpipeCall& move, const std::byte* row, float* values) {
     }
 }
 
+// A conversion makes one element of the result of one of the source.
+void CarryConverted(Access& access, const FixpipeCall& move, std::uint64_t to, std::uint64_t from,
+                    std::uint64_t columns) {
+    const std::uint64_t element = ElementBytes(move.target.dtype);
+    for (std::uint64_t column = 0; column < columns; ++column) {
+        if (!access.AllDefined(move.source,
+                               from + column % kColumns * 4 + column / kColumns * move.source_stride * kRowBytes, 4)) {
+            access.Undefines(move.target, Region{to + column * element, element});
+        }
+    }
+}
+
 // One matrix, row by row. Rows that are converted are gathered first, so that the conversion runs over whole rows.
 void MoveMatrix(Access& access, const FixpipeCall& move, const GlobalStore& store, const FixpipeConverter& converter,
                 const std::byte* data, std::uint64_t nd, bool carries) {
@@ -144,7 +156,9 @@ void MoveMatrix(Access& access, const FixpipeCall& move, const GlobalStore& stor
             const std::uint64_t to = nd * layout.nd_bytes + column / layout.columns * layout.column_bytes +
                                      row * (columns == layout.columns ? layout.row_bytes : layout.last_row_bytes);
             store.Put(to, converter.keeps() ? data + from : converted.data() + column * element, columns * element);
-            if (carries) {
+            if (carries && !converter.keeps()) {
+                CarryConverted(access, move, to, from, columns);
+            } else if (carries) {
                 access.Carries(move.target, to, move.source, from, columns * element);
             }
         }
@@ -213,7 +227,9 @@ void Execute(const FixpipeCall& given) {
     }
     const Layout layout = LayoutOf(move);
     const TargetRegions regions = RegionsOf(move, layout);
-    const bool carries = converter.keeps() && core.state.atomic.mode == AtomicMode::kNone;
+    // Without NZ2ND nSize is rounded up to whole fractals: the columns that no Mmad has defined stay undefined,
+    // converted or not. With NZ2ND the kernel can name the columns that it means.
+    const bool carries = (converter.keeps() || !move.row_major) && core.state.atomic.mode == AtomicMode::kNone;
     const std::byte* data = nullptr;
     for (std::uint64_t nd = 0; nd < move.nd_count; ++nd) {
         WaitForUnits(access, call, move.unit_flag, UnitsOf(move, nd));

@@ -2,13 +2,16 @@
 // ReduceMax, ReduceMin, ReduceSum: one result for a whole tensor.
 //
 // On the device each is a library sequence of the per-repeat reductions; here it is one vector instruction with the
-// same result. ReduceSum adds a repeat as a tree; the element-count form then adds the repeats in order, the other form
-// adds them as trees of trees (as documented for A2/A3). An index counts elements from the start of the source.
-// The work buffer holds intermediate results and is undefined afterwards; it may lie on dst or on the source.
+// same result. Most sequences end in the scalar unit: it waits for the vector pipe, stores the result, and makes V and
+// MTE3 wait for the store, so a kernel needs no barrier before it uses the result there. ReduceSum adds a repeat as a
+// tree; the element-count form then adds the repeats in order, the other form adds them as trees of trees (as
+// documented for A2/A3). An index counts elements from the start of the source. The work buffer holds intermediate
+// results and is undefined afterwards; it may lie on dst or on the source.
 
 #include <vector>
 
 #include "core/core.h"
+#include "core/sync.h"
 #include "numerics/half.h"
 #include "vector/elementwise.h"
 #include "vector/reduce.h"
@@ -76,6 +79,22 @@ float SumInOrder(const std::vector<float>& partial, bool half) {
     return sum;
 }
 
+// Whether the last step of the sequence is a vector instruction on dst: an extreme with its index in one repeat, and
+// sums whose partial sums of partial sums are several.
+bool EndsInVector(ReduceOp op, std::uint64_t repeats, std::uint64_t lanes, bool index, bool count_form) {
+    return op == ReduceOp::kSum ? !count_form && repeats > lanes : index && repeats == 1;
+}
+
+void StoreResult(Access& access, const Operand& dst, const Best& best, std::uint32_t bits, bool index) {
+    const std::uint64_t element = bits / 8;
+    std::byte* out = access.Writes(dst, "dst", Region{0, index ? 2 * element : element, 1, 0, 1, 0});
+    StoreValue(out, best.value, bits);
+    if (index) {
+        const auto position = static_cast<std::uint32_t>(best.index);
+        std::memcpy(out + element, &position, element);
+    }
+}
+
 // What the scalar unit can read afterwards: the extreme, whose index is not promised, or the sum of the element-count
 // form.
 void KeepInRegister(Access& access, const VectorCall& call, ReduceOp op, float value, std::uint32_t bits) {
@@ -119,7 +138,6 @@ void VectorReduceAll(const VectorCall& call, ReduceOp op, const Operand& work, b
                    static_cast<std::int64_t>(lanes.repeats() * per_repeat), "65536 elements or fewer: a 16-bit index");
     const std::byte* memory = DeclareReads(access, src, lanes);
     const std::uint64_t work_bytes = WorkElements(op, lanes.repeats(), per_repeat, index, count_form) * element;
-    const Region result{0, index ? 2 * element : element, 1, 0, 1, 0};
 
     const ReduceSource reader(src, lanes, memory, op);
     std::vector<float> partial;
@@ -134,11 +152,10 @@ void VectorReduceAll(const VectorCall& call, ReduceOp op, const Operand& work, b
             best = {folded, repeat * src.repeat_step / element + FirstIndex(values, folded, lanes, repeat), true};
         }
     }
-    float value = best.value;
     if (op == ReduceOp::kSum) {
-        value = count_form ? SumInOrder(partial, src.bits == 16) : SumAsTrees(partial, per_repeat, src.bits == 16);
+        best.value = count_form ? SumInOrder(partial, src.bits == 16) : SumAsTrees(partial, per_repeat, src.bits == 16);
     }
-    KeepInRegister(access, call, op, value, src.bits);
+    KeepInRegister(access, call, op, best.value, src.bits);
     if (work_bytes != 0) {
         access.RequireSpace(work, "work", Space::kUb);
         access.RequireAligned(work, "work", kBlockBytes);
@@ -146,12 +163,16 @@ void VectorReduceAll(const VectorCall& call, ReduceOp op, const Operand& work, b
         access.Writes(work, "work", region);
         access.Undefines(work, region);
     }
-    std::byte* out = access.Writes(call.dst, "dst", result);
-    StoreValue(out, value, src.bits);
-    if (index) {
-        const auto position = static_cast<std::uint32_t>(best.index);
-        std::memcpy(out + element, &position, element);
+    if (EndsInVector(op, lanes.repeats(), per_repeat, index, count_form)) {
+        StoreResult(access, call.dst, best, src.bits, index);
+        return;
     }
+    PassFlag(Pipe::kVector, Pipe::kScalar, call.head.site);
+    const Call store{call.head.name, Pipe::kScalar, call.head.site};
+    Access scalar(access.core(), store);
+    StoreResult(scalar, call.dst, best, src.bits, index);
+    PassFlag(Pipe::kScalar, Pipe::kVector, call.head.site);
+    PassFlag(Pipe::kScalar, Pipe::kMte3, call.head.site);
 }
 
 }  // namespace ascend_attention::sim

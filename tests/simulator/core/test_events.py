@@ -25,7 +25,7 @@ def test_correct_use_is_silent(mode: str) -> None:
         (2, "flag", ["SetFlag<HardEvent::V_MTE3>(2)", "never waited for"]),
         (3, "not modelled", ["WaitFlag<HardEvent::MTE3_V>(1)", "no SetFlag before it", "is not modelled"]),
         (4, "parameter", ["eventID is 8", "0..7"]),
-        (6, "flag", ["MTE1_M does not exist on this core type"]),
+        (6, "flag", ["MTE2_M does not exist on this core type"]),
         (7, "flag", ["all eight ids of MTE2_V are taken"]),
         (8, "parameter", ["PipeBarrier<PIPE_M> does not exist"]),
         (9, "deadlock", ["WaitFlag<HardEvent::V_S>(1)", "the core hangs"]),
@@ -52,10 +52,23 @@ def test_reserved_event_id_is_a_warning(mode: str) -> None:
     assert "event id 7" in findings[0]["text"]
 
 
-@pytest.mark.parametrize(("which", "pair"), [(1, "MTE2_S"), (2, "M_S")])
-def test_pairs_with_scalar_do_not_exist_on_a_cube_core(which: int, pair: str) -> None:
-    found = only_error("cube_event_misuse", "cube", [which])
-    assert f"the pair {pair} does not exist" in found["text"]
+def test_pairs_with_scalar_are_undocumented_on_a_cube_core() -> None:
+    findings = launch("cube_event_misuse", "cube", [1])["findings"]
+    assert {entry["severity"] for entry in findings} == {"warning"}
+    for pair in ("MTE2_S", "MTE3_S", "M_S", "FIX_S", "S_MTE2", "S_MTE3"):
+        assert sum(f"lists no use of the pair {pair} on a cube core" in entry["text"] for entry in findings) == 1
+
+
+def test_a_pair_of_the_other_core_type_is_refused_on_a_cube_core() -> None:
+    assert "the pair M_V does not exist" in only_error("cube_event_misuse", "cube", [2])["text"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_cube_pairs_are_dropped_on_a_vector_core(mode: str) -> None:
+    findings = launch("event_misuse", "vector", [10], mode=mode)["findings"]
+    assert [entry["severity"] for entry in findings] == ["warning"] * 3
+    assert "SetFlag (event_misuse.cpp:" in findings[0]["text"] and "MTE1_M does not exist" in findings[0]["text"]
+    assert "WaitFlag (event_misuse.cpp:" in findings[2]["text"] and "FIX_M does not exist" in findings[2]["text"]
 
 
 def test_events_that_tpipe_holds_are_not_free() -> None:

@@ -82,6 +82,18 @@ def test_without_a_meeting_the_blocks_race() -> None:
     assert {entry["kind"] for entry in found} == {"race"}
 
 
+@pytest.mark.parametrize(("how", "names"), [(IB, ["IBSet", "IBWait"]), (TURNS, ["NotifyNextBlock", "WaitPreBlock"])])
+def test_meetings_can_be_ignored(how: int, names: list[str]) -> None:
+    calls = launch("memory_flags", "vector", arguments(how), blocks=3, record_sync=True)["sync_calls"]
+    assert sorted({call["name"] for call in calls if call["name"] in names}) == names
+    own = [call for call in calls if call["name"] in names]
+    assert all(call["core"] == "vector" and not call["framework"] for call in own)
+    found = errors("memory_flags", "vector", arguments(how), blocks=3, ignored=own)
+    assert {entry["kind"] for entry in found} == {"race"}
+    sets = [call for call in own if call["name"] == names[0]]
+    assert errors("memory_flags", "vector", arguments(how), blocks=3, ignored=sets)[0]["kind"] == "deadlock"
+
+
 def test_a_meeting_orders_nothing_behind_it() -> None:
     found = only_error("memory_flags", "vector", arguments(SOFT_TWICE), blocks=3)
     assert found["kind"] == "race" and f"'rows' byte {8 * ROW * 4}" in found["text"]

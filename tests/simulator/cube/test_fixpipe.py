@@ -332,6 +332,28 @@ def test_conversions_compute_so_undefined_values_are_reported(kind: str) -> None
     refused("Fixpipe", operands, params, "cube", "uninitialised")
 
 
+@pytest.mark.parametrize("target", ["float16", "int8"])
+def test_columns_of_whole_fractals_may_be_undefined(target: str) -> None:
+    """nSize is rounded up on the way to L1: what no Mmad has defined stays undefined there."""
+    columns, rows = 48, 5
+    quant = {"float16": "F322F16", "int8": "QF322B8_PRE"}[target]
+    size = {"float16": 2, "int8": 1}[target]
+    l1 = given("l1", target, np.zeros(columns * rows * size, np.uint8).view(target))
+    l0c = given("l0c", "float32", np.ones(3 * 16 * 16, np.float32))
+    source = np.ones((3, 16, 16), bool)
+    source[2, :, 9:] = False
+    source[1, 3, 4] = False
+    l0c.defined[:] = np.repeat(source.reshape(-1), 4)
+    params = NZ | {"nSize": columns, "mSize": rows, "srcStride": 16, "quantPre": quant, "deqScalar": scale_bits(1.0)}
+    params["dstStride"] = rows * 16 * size // 32 if target == "float16" else rows
+    out, report = execute("Fixpipe", [l1, l0c], params, "cube", "checked")
+    assert report["findings"] == []
+    defined = source[:, :rows].transpose(1, 0, 2).reshape(rows, columns)
+    pieces = [(0, 16), (16, 32), (32, 48)] if target == "float16" else [(0, 32), (32, 48)]
+    expected = np.concatenate([defined[:, slice(*piece)].reshape(-1) for piece in pieces])
+    np.testing.assert_array_equal(out[0].defined, np.repeat(expected, size))
+
+
 def hand_over(steps: list[tuple[str, dict[str, Any]]], mode: str = "checked") -> tuple[list[Memory], dict[str, Any]]:
     operands = hand_over_operands()
     return execute("MmadFixpipe", operands, {"steps": steps}, "cube", mode)
