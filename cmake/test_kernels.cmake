@@ -4,3 +4,6 @@
 include(${CMAKE_CURRENT_LIST_DIR}/device_libraries.cmake)
 file(GLOB test_kernel_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../tests/kernels/*.cpp)
 add_device_libraries(ascend_attention_test_kernels ${test_kernel_sources})
+foreach(core_type cube vector)
+  target_compile_options(ascend_attention_test_kernels_${core_type} PRIVATE ${UNHURRIED})
+endforeach()

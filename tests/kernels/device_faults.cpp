@@ -55,7 +55,10 @@ struct Quiet {
     bool throws;
 };
 
-void Memory(int64_t which, GM_ADDR x) {
+// Where these faults are meant, UndefinedBehaviorSanitizer must not end the process before the processor sees them.
+#define DELIBERATE __attribute__((no_sanitize("undefined")))
+
+DELIBERATE void Memory(int64_t which, GM_ADDR x) {
     switch (which) {
         case 1:
             *Hide<volatile int*>(nullptr) = 1;
@@ -80,7 +83,7 @@ void Memory(int64_t which, GM_ADDR x) {
     }
 }
 
-void Run(int64_t which) {
+DELIBERATE void Run(int64_t which) {
     switch (which) {
         case 10:
             (void)Recurse(Hide<int64_t>(0));

@@ -7,6 +7,7 @@ scripts/test_sanitizers runs it where a wild access shows. `--random-sample=N` d
 from __future__ import annotations
 
 import faulthandler
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ def test_random_calls_end_in_a_result_or_a_finding(sample_rng: np.random.Generat
     for _ in range(CALLS):
         case = random_call(sample_rng)
         (tmp_path / "case.txt").write_text(f"{case!r}\n")  # what a process that died was doing
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        faulthandler.dump_traceback_later(SECONDS, exit=True, file=sys.__stderr__)
         try:
             outcomes.append(case.run())
         except Exception as error:

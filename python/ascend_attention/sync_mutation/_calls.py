@@ -64,15 +64,22 @@ class _Written:
 
 
 class Sources:
-    """The device code that calls come from. A build may have recorded paths relative to itself: ``roots`` are tried."""
+    """The device code that calls come from.
+
+    A build may have recorded paths relative to itself, or to a directory that both it and the source are in: of such a
+    path the longest end that exists below one of ``roots`` is meant.
+    """
 
     def __init__(self, roots: Iterable[Path] = ()) -> None:
         self._roots = tuple(roots)
 
     def path(self, file: str) -> Path | None:
         path = Path(file)
-        within = Path(*(part for part in path.parts if part not in ("..", path.anchor)))
-        return next((found for found in (path, *(root / within for root in self._roots)) if found.is_file()), None)
+        if path.is_absolute() and path.is_file():
+            return path
+        parts = [part for part in path.parts if part not in ("..", path.anchor)]
+        below = (root.joinpath(*parts[skip:]) for skip in range(len(parts)) for root in self._roots)
+        return next((found for found in (*below, path) if found.is_file()), None)
 
     def constant(self, call: SyncCall) -> str | None:
         """The name that the call's argument begins with."""

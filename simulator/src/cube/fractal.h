@@ -32,6 +32,9 @@ inline std::uint32_t ElementBytes(DType dtype) {
     }
 }
 
+// What the loads into L0A and L0B know; 64-bit types and structs are none of them.
+inline bool IsMatrixType(DType dtype) { return dtype != DType::kOther && ElementBytes(dtype) < 8; }
+
 // Elements in 32 bytes: a row of a fractal.
 inline std::uint64_t GroupElements(DType dtype) { return dtype == DType::kInt4 ? 64 : 32 / ElementBytes(dtype); }
 

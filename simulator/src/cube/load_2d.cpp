@@ -29,10 +29,10 @@ void RequireRanges(Access& access, const Load2dCall& load) {
                    "0 (1 only from GM to L1)");
     access.Require(!load.transpose || (!from_global && Is16Bit(load.target.dtype)), "ifTranspose", load.transpose,
                    "false, except from L1 to L0A or L0B with a 16-bit type");
+    access.Require(IsMatrixType(load.target.dtype), "dtype", static_cast<int>(load.target.dtype),
+                   "8-bit, 16-bit and 32-bit types, int4b_t");
     access.Require(load.target.dtype != DType::kInt4 || !from_global, "dtype", static_cast<int>(load.target.dtype),
                    "not int4b_t when src is GM");
-    access.Require(ElementBytes(load.target.dtype) != 8, "dtype", static_cast<int>(load.target.dtype),
-                   "elements of 4 bytes or fewer");
     access.Require(load.target.dtype == load.source.dtype, "dtype of src", static_cast<int>(load.source.dtype),
                    "the dtype of dst");
     access.RequireAligned(load.target, "dst", IsL0(load.target.space) ? kFractalBytes : kBlockBytes);

@@ -36,7 +36,7 @@ void RequireRanges(Access& access, const Load3dCall& load) {
     access.Require(to_left || load.target.space == Space::kL0B, "memory of dst", static_cast<int>(load.target.space),
                    "L0A, L0B");
     access.Require(dtype == DType::kFloat16 || dtype == DType::kBfloat16 || ElementBytes(dtype) == 4 ||
-                       (to_left && !load.transpose && ElementBytes(dtype) == 1),
+                       (to_left && !load.transpose && IsMatrixType(dtype) && ElementBytes(dtype) == 1),
                    "dtype", static_cast<int>(dtype),
                    "half, bfloat16_t, 32-bit types; 8-bit types and int4b_t to L0A without transposition");
     access.Require(load.source.dtype == dtype, "dtype of src", static_cast<int>(load.source.dtype), "the dtype of dst");

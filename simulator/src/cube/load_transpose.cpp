@@ -82,7 +82,7 @@ void RequireRanges(Access& access, const LoadTransposeCall& load) {
     access.Require(load.target.space == Space::kL0A || load.target.space == Space::kL0B, "memory of dst",
                    static_cast<int>(load.target.space), "L0A, L0B");
     access.Require((dtype != DType::kInt4 || load.target.space == Space::kL0B) && dtype != DType::kInt16 &&
-                       dtype != DType::kUint16 && ElementBytes(dtype) < 8,
+                       dtype != DType::kUint16 && IsMatrixType(dtype),
                    "dtype", static_cast<int>(dtype), "8-bit types, half, bfloat16_t, 32-bit types, and int4b_t to L0B");
     access.Require(load.source.dtype == dtype, "dtype of src", static_cast<int>(load.source.dtype), "the dtype of dst");
     access.Require(load.start_index <= 65535, "startIndex", load.start_index, "0..65535");

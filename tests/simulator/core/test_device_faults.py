@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import faulthandler
+import os
 import platform
 import signal
 import subprocess
@@ -169,12 +170,15 @@ def test_handlers_are_put_back() -> None:
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
     here = Path(__file__).resolve().parent
     prelude = f"import sys; sys.path[:0] = {[str(here), *sys.path]!r}\n"
+    # Under AddressSanitizer too the process must end as it would have.
+    options = f"{os.environ.get('ASAN_OPTIONS', '')}:handle_segv=0:handle_abort=0"
     return subprocess.run(
         [sys.executable, "-c", prelude + textwrap.dedent(code)],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
+        env=os.environ | {"ASAN_OPTIONS": options},
     )
 
 

@@ -16,6 +16,7 @@ import ascend_attention
 from ascend_attention import _core, _settings
 from ascend_attention._report import Finding
 from ascend_attention.sync_mutation import BrokenCase, Case, Study, study, table, to_dict
+from ascend_attention.sync_mutation._calls import Sources
 from ascend_attention.sync_mutation._study import (
     OTHER,
     PAIRING,
@@ -198,8 +199,29 @@ def test_queues_have_no_synchronisation_of_the_kernels_own() -> None:
     assert result.outcomes == () and result.unexecuted == () and result.passed
 
 
-def test_without_the_source_there_are_ids_instead_of_names_and_no_pass() -> None:
-    result = study([doubling("once", 0)], roots=[ROOT / "tests"], kinds=["pair"])
+def test_the_source_is_found_however_the_build_recorded_it(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    kernel, other = root / "tests/kernels/copy.cpp", root / "copy.cpp"
+    for file in (kernel, other):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    sources = Sources([tmp_path / "elsewhere", root])
+    for recorded in (
+        str(kernel),
+        "tests/kernels/copy.cpp",
+        "../../tests/kernels/copy.cpp",
+        "../work/project/tests/kernels/copy.cpp",
+        "/built/on/another/machine/tests/kernels/copy.cpp",
+    ):
+        assert sources.path(recorded) == kernel
+    assert sources.path("../kernels/copy.cpp") == other
+    assert sources.path("tests/kernels/add.cpp") is None
+    assert Sources([root / "tests"]).path("../../tests/kernels/copy.cpp") == kernel
+
+
+def test_without_the_source_there_are_ids_instead_of_names_and_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sources, "path", lambda self, file: None)
+    result = study([doubling("once", 0)], roots=[ROOT], kinds=["pair"])
     assert verdicts(result, "pair") == {"MTE2_V 0": RACE, "V_MTE2 2": SURVIVED, "V_MTE3 3": RACE}
     assert len(result.unread) == 1 and result.unread[0].endswith("redundant_sync.cpp") and not result.passed
     assert f"NOT READ: {result.unread[0]}" in table(result)

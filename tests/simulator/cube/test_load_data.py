@@ -103,6 +103,10 @@ def test_place_and_type_of_the_2d_load() -> None:
     refused("LoadData", [given("l0c", "float16", np.zeros(1024, np.uint8)), l1], one, "cube", "memory of dst")
     refused("LoadData", [l0a, given("l0b", "float16", np.zeros(1024, np.uint8))], one, "cube", "memory of src")
     refused("LoadData", [l0a, given("l1", "bfloat16", np.zeros(1024, np.uint8))], one, "cube", "dtype of src")
+    for dtype in ("int64", "uint64"):
+        for target, source in (("l0a", "l1"), ("l0b", "gm"), ("l1", "gm")):
+            long = [given(target, dtype, np.zeros(1024, np.uint8)), given(source, dtype, np.zeros(1024, np.uint8))]
+            refused("LoadData", long, one, "cube", "dtype")
     flip = one | {"ifTranspose": True}
     wide = [given("l0a", "float32", np.zeros(1024, np.uint8)), given("l1", "float32", np.zeros(1024, np.uint8))]
     refused("LoadData", wide, flip, "cube", "ifTranspose")
