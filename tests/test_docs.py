@@ -19,7 +19,9 @@ EXAMPLES = [
     )
 ]
 # Where a program reads a variable: C++, Python, shell. CMake options and macros look different.
-VARIABLE = re.compile(r"""(?:[Ee]nvironment\(|getenv\(|environ\.get\(|environ\[|\$\{)["']?(ASCEND_ATTENTION_[A-Z0-9_]+)""")
+VARIABLE = re.compile(
+    r"""(?:[Ee]nvironment\(|getenv\(|environ\.get\(|environ\[|\$\{)["']?(ASCEND_ATTENTION_[A-Z0-9_]+)"""
+)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
