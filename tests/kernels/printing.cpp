@@ -57,6 +57,10 @@ extern "C" __global__ __aicore__ void printing(int64_t which) {
             printf("%s", text);
             break;
         }
+        case 10:
+            while (true) {
+                printf("again\n");
+            }
         default:
             break;
     }

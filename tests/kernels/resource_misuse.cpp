@@ -40,6 +40,41 @@ void MisusePipe(TPipe& pipe, int64_t which) {
     }
 }
 
+void MisuseLifetime(TPipe& pipe, int64_t which) {
+    TBuf<> buffer;
+    pipe.InitBuffer(buffer, 256);
+    LocalTensor<float> tensor = buffer.Get<float>();
+    LocalTensor<float> unset;
+    switch (which) {
+        case 21: {
+            TPipe second;
+            break;
+        }
+        case 22:
+            pipe.ReleaseEventID<HardEvent::MTE2_V>(pipe.FetchEventID<HardEvent::MTE2_V>());
+            break;
+        case 23:
+            Duplicate(tensor, 1.0F, 64);
+            PipeBarrier<PIPE_V>();
+            Add(tensor, tensor, unset, 64);
+            break;
+        case 24:
+            unset.SetValue(0, 1.0F);
+            break;
+        case 25:
+            DumpTensor(unset, 0, 8);
+            break;
+        default: {
+            unset = tensor;
+            Duplicate(unset, 1.0F, 64);
+            pipe.ReleaseEventID<HardEvent::MTE2_V>(pipe.AllocEventID<HardEvent::MTE2_V>());
+            pipe.Destroy();
+            TPipe second;
+            break;
+        }
+    }
+}
+
 void MisuseQueue(TPipe& pipe, int64_t which) {
     Queue queue;
     if (which == 11) {
@@ -80,6 +115,8 @@ extern "C" __global__ __aicore__ void resource_misuse(int64_t which) {
     TPipe pipe;
     if (which < 10) {
         MisusePipe(pipe, which);
+    } else if (which >= 20) {
+        MisuseLifetime(pipe, which);
     } else {
         MisuseQueue(pipe, which);
     }

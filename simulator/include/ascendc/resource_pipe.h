@@ -102,6 +102,17 @@ namespace detail {
 
 constexpr uint32_t RoundUp(uint32_t bytes) { return (bytes + ONE_BLK_SIZE - 1) / ONE_BLK_SIZE * ONE_BLK_SIZE; }
 
+// The next `count` buffers of a table, one after the other in memory.
+inline TBufType* Carve(TBufType* buffers, int count, uint32_t address, uint32_t size, HardEvent freeEvent) {
+    for (int i = 0; i < count; ++i) {
+        buffers[i] = TBufType{};
+        buffers[i].freeBufEvt = freeEvent;
+        buffers[i].address = address + static_cast<uint32_t>(i) * size;
+        buffers[i].dataLen = size;
+    }
+    return buffers;
+}
+
 // Buffers that were freed by FreeTensor still have their "free" event pending.
 inline void Drain(TBufType* buffers, int count, sim::Site site) {
     for (int i = 0; i < count; ++i) {
@@ -144,6 +155,8 @@ public:
 
     void Init(sim::Site site = sim::Site::Here()) {
         site_ = site;
+        sim::RequireUse(GetTPipePtr() == nullptr || GetTPipePtr() == this, "TPipe",
+                        "another TPipe is alive: a core has one at a time, Destroy ends it", site);
         sim::ResetMachineState();
         ResetPool();
         // High-level Matmul expects three M_MTE1 events that are set from the start to the end of the kernel; the
@@ -303,17 +316,10 @@ private:
     TBufType* Take(Hardware pool, int count, uint32_t bytes, HardEvent freeEvent, sim::Site site) {
         sim::RequireUse(used_ + count <= kMaxBuffers, "InitBuffer", "TPipe manages at most 64 buffers", site);
         const uint32_t size = detail::RoundUp(bytes);
-        uint32_t address = Claim(pool, uint64_t(count) * size, site);
+        const uint32_t address = Claim(pool, uint64_t(count) * size, site);
         TBufType* first = buffers_ + used_;
-        for (int i = 0; i < count; ++i) {
-            TBufType& buffer = buffers_[used_++];
-            buffer = TBufType{};
-            buffer.freeBufEvt = freeEvent;
-            buffer.address = address;
-            buffer.dataLen = size;
-            address += size;
-        }
-        return first;
+        used_ += count;
+        return detail::Carve(first, count, address, size, freeEvent);
     }
 
     // Where the next `bytes` of a memory start.

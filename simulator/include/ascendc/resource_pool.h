@@ -41,17 +41,10 @@ struct BufPool {
         sim::RequireUse(curBufSize_ + count <= kBuffers, "InitBuffer", "the TBufPool has no room for more buffers",
                         site);
         const uint32_t size = RoundUp(bytes);
-        uint32_t address = Claim(uint64_t{static_cast<uint32_t>(count)} * size, site);
+        const uint32_t address = Claim(uint64_t{static_cast<uint32_t>(count)} * size, site);
         TBufType* first = buf_ + curBufSize_;
-        for (int i = 0; i < count; ++i) {
-            TBufType& buffer = buf_[curBufSize_++];
-            buffer = TBufType{};
-            buffer.freeBufEvt = freeEvent;
-            buffer.address = address;
-            buffer.dataLen = size;
-            address += size;
-        }
-        return first;
+        curBufSize_ = static_cast<uint8_t>(curBufSize_ + count);
+        return Carve(first, count, address, size, freeEvent);
     }
     void Reset(sim::Site site) {
         Drain(buf_, curBufSize_, site);

@@ -59,6 +59,9 @@ struct Operand {
     bool placed = false;
 };
 
+// `begin` of a tensor that was never given any memory: every access lies before it.
+inline constexpr std::uint64_t kNoMemory = ~std::uint64_t{0};
+
 // The head of every call descriptor. `name` is the Ascend C name as the kernel wrote it ("DataCopy", "Add").
 struct Call {
     const char* name;

@@ -101,6 +101,8 @@ std::byte* CheckLocal(Core& core, const Call& call, const Operand& operand, cons
         std::string text;
         if (size == 0) {
             text = std::string("but this core has no ") + NameOf(operand.space);
+        } else if (operand.begin == kNoMemory) {
+            text = "but the tensor has no memory: it was declared and never assigned";
         } else if (operand.end != 0 && (end > operand.end || begin < operand.begin)) {
             text = "but its buffer is " + Range(operand.begin, operand.end);
         } else {

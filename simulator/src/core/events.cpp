@@ -216,7 +216,15 @@ int AllocEvent(Pipe source, Pipe target, Site site) {
 
 void ReleaseEvent(Pipe source, Pipe target, int id, Site site) {
     RequireUse(id >= 0 && id < kEventIds, "ReleaseEventID", "the id must be 0..7", site);
-    CurrentCore().sync().taken_ids(source, target) &= static_cast<std::uint8_t>(~(1U << id));
+    Core& core = CurrentCore();
+    std::uint8_t& taken = core.sync().taken_ids(source, target);
+    if ((taken >> id & 1) == 0) {  // without effect here, but it frees an id that somebody else takes meanwhile
+        core.Report(Severity::kWarning, "flag",
+                    Describe("ReleaseEventID", site) + " on " + core.name() + " releases id " + std::to_string(id) +
+                        " of " + NameOf(source) + "_" + NameOf(target) + ", which AllocEventID has not given out",
+                    SiteKey(site));
+    }
+    taken &= static_cast<std::uint8_t>(~(1U << id));
 }
 
 void ReportLeftoverEvents(Core& core) {

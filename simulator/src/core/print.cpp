@@ -31,6 +31,9 @@ std::string Head(const Core& core) {
 // A file with host code too prints through the same macros, outside of a launch: without a core.
 Core* PrintingCore() { return HasCurrentCore() ? &CurrentCore() : nullptr; }
 
+// A call of the scalar unit, so that endless printing meets the instruction limit and lets the other cores run.
+void Count(Core& core, const char* name, Site site) { core.CountInstruction(Call{name, Pipe::kScalar, site}); }
+
 void Warn(Core& core, const char* name, Site site, const std::string& problem) {
     core.Report(Severity::kWarning, "parameter", Describe(name, site) + " on " + core.name() + ": " + problem,
                 SiteKey(site) + "|print");
@@ -284,6 +287,9 @@ const std::byte* DumpSource(Core& core, const DumpCall& call) {
         refuse("parameter", std::string("the tensor lies in ") + NameOf(operand.space) +
                                 ", it must lie in UB, L1, L0C or global memory");
     }
+    if (operand.begin == kNoMemory) {
+        refuse("bounds", "the tensor has no memory: it was declared and never assigned");
+    }
     const std::uint64_t size = core.memory_bytes(operand.space);
     const std::uint64_t end = operand.end == 0 ? size : std::min<std::uint64_t>(size, operand.end);
     if (operand.address > end || bytes > end - operand.address) {
@@ -310,6 +316,9 @@ std::string AddressText(Core& core, const Operand& operand) {
 
 void Print(const char* format, const PrintValue* values, std::uint32_t count, Site site) {
     Core* const core = PrintingCore();
+    if (core != nullptr) {
+        Count(*core, "printf", site);
+    }
     std::string text = Format(core, "printf", format, values, count, site);
     if (core == nullptr) {
         std::fwrite(text.data(), 1, text.size(), stdout);
@@ -348,6 +357,7 @@ void Trap(Site site) {
 
 void Dump(const DumpCall& call) {
     Core& core = CurrentCore();
+    Count(core, call.name, call.site);
     const std::byte* const data = DumpSource(core, call);
     if (call.operand.dtype == DType::kInt4 || call.operand.dtype == DType::kOther) {
         core.Fail("parameter",
@@ -392,6 +402,7 @@ void Dump(const DumpCall& call) {
 
 void PrintTime(std::uint32_t tag, Site site) {
     Core& core = CurrentCore();
+    Count(core, "PrintTimeStamp", site);
     Emit(core, "PrintTimeStamp", site,
          "descId is " + std::to_string(tag) + ", rsv is 0, timeStamp is " + std::to_string(SystemCycle()) +
              ", pcPtr is 0, entry is 0.\n");

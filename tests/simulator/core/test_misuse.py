@@ -52,7 +52,7 @@ def test_flag_15_is_a_warning(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("which", [0, 10])
+@pytest.mark.parametrize("which", [0, 10, 20])
 def test_resources_used_correctly_are_silent(which: int, mode: str) -> None:
     assert launch("resource_misuse", "vector", [which], mode=mode)["findings"] == []
 
@@ -73,6 +73,7 @@ def test_resources_used_correctly_are_silent(which: int, mode: str) -> None:
         (13, "EnQue|the queue is full"),
         (14, "DeQue|the queue is empty"),
         (15, "DeQue|EnQue and DeQue name different positions"),
+        (21, "TPipe|another TPipe is alive"),
     ],
 )
 def test_misused_resource_is_found(which: int, words: str, mode: str) -> None:
@@ -80,6 +81,25 @@ def test_misused_resource_is_found(which: int, words: str, mode: str) -> None:
     name, problem = words.split("|")
     assert found["kind"] == "parameter"
     assert found["text"].startswith(f"{name} (resource_misuse.cpp:") and problem in found["text"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_releasing_an_id_that_was_only_looked_up_is_a_warning(mode: str) -> None:
+    findings = launch("resource_misuse", "vector", [22], mode=mode)["findings"]
+    assert [entry["severity"] for entry in findings] == ["warning"]
+    assert "ReleaseEventID (resource_misuse.cpp:" in findings[0]["text"]
+    assert "releases id 0 of MTE2_V, which AllocEventID has not given out" in findings[0]["text"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("which", "words"), [(23, ["Add (", "src1 (UB float32) reads"]), (24, ["SetValue ("]), (25, ["DumpTensor ("])]
+)
+def test_a_tensor_that_was_only_declared_has_no_memory(which: int, words: list[str], mode: str) -> None:
+    found = only_error("resource_misuse", "vector", [which], mode=mode)
+    assert found["kind"] == "bounds"
+    for word in [*words, "resource_misuse.cpp:", "the tensor has no memory: it was declared and never assigned"]:
+        assert word in found["text"]
 
 
 def scalar_arguments(which: int) -> list:

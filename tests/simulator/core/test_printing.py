@@ -55,6 +55,13 @@ def test_text_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("mode", ["fast", "checked"])
+def test_endless_printing_ends_at_the_instruction_limit(mode: str) -> None:
+    found = only_error("printing", "vector", [10], mode=mode, instruction_limit=1000)
+    assert found["kind"] == "instruction limit"
+    assert f"at printf (printing.cpp:{line_of('printing', 'again')})" in found["text"]
+
+
+@pytest.mark.parametrize("mode", ["fast", "checked"])
 def test_text_comes_core_after_core(mode: str) -> None:
     report = launch("printing", "mix_1_1", [0], blocks=3, mode=mode)
     heads = [line.split("]")[0] for line in report["printed"].splitlines()]
