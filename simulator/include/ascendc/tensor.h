@@ -119,13 +119,17 @@ struct TBuffAddr {
     uint32_t bufferBegin = 0;
     uint32_t bufferEnd = 0;  // 0: no buffer known, the whole memory
     bool placed = false;     // at an address of the kernel's own choice
-
-    // Of a tensor that was only declared: nobody has said where it lies.
-    bool IsUnset() const {
-        return bufferHandle == nullptr && dataLen == 0 && bufferAddr == 0 && bufferEnd == 0 && !placed &&
-               logicPos == static_cast<uint8_t>(TPosition::VECCALC);
-    }
 };
+
+namespace detail {
+
+// Of a tensor that was only declared: nobody has said where it lies.
+constexpr bool IsUnset(const TBuffAddr& address) {
+    return address.bufferHandle == nullptr && address.dataLen == 0 && address.bufferAddr == 0 &&
+           address.bufferEnd == 0 && !address.placed && address.logicPos == static_cast<uint8_t>(TPosition::VECCALC);
+}
+
+}  // namespace detail
 
 // What `tensor(i)` yields: a read or a write of one element by the scalar unit.
 template <typename T>
@@ -251,7 +255,7 @@ private:
         operand.space = SpaceOf(static_cast<TPosition>(address_.logicPos));
         operand.dtype = DTypeOf<T>();
         operand.address = address_.bufferAddr + BytesOf<T>(index);
-        operand.begin = address_.IsUnset() ? sim::kNoMemory : address_.bufferBegin;
+        operand.begin = detail::IsUnset(address_) ? sim::kNoMemory : address_.bufferBegin;
         operand.end = address_.bufferEnd;
         operand.placed = address_.placed;
         return operand;
@@ -332,7 +336,7 @@ sim::Operand ToOperand(const LocalTensor<T>& tensor) {
     operand.space = SpaceOf(static_cast<TPosition>(tensor.address_.logicPos));
     operand.dtype = DTypeOf<T>();
     operand.address = tensor.address_.bufferAddr;
-    operand.begin = tensor.address_.IsUnset() ? sim::kNoMemory : tensor.address_.bufferBegin;
+    operand.begin = detail::IsUnset(tensor.address_) ? sim::kNoMemory : tensor.address_.bufferBegin;
     operand.end = tensor.address_.bufferEnd;
     operand.placed = tensor.address_.placed;
     return operand;
