@@ -2,6 +2,7 @@
 # libascend_attention.so: operator checks, planner, machine and launch. Everything else links to it.
 add_library(ascend_attention SHARED
   $<TARGET_OBJECTS:room_sim_core>
+  $<TARGET_OBJECTS:room_sim_timing>
   $<TARGET_OBJECTS:room_sim_vector>
   $<TARGET_OBJECTS:room_sim_move>
   $<TARGET_OBJECTS:room_op_host>

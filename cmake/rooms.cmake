@@ -14,6 +14,10 @@ set(SIM_INCLUDES ${ROOT}/simulator/include ${ROOT}/simulator/src)
 set(HOST_INCLUDES ${ROOT}/op_host ${ROOT}/op_kernel)
 
 add_room(room_sim_core SOURCES ${ROOT}/simulator/src/core/*.cpp ${ROOT}/simulator/src/run/*.cpp INCLUDES ${SIM_INCLUDES})
+include(${CMAKE_CURRENT_LIST_DIR}/timing_data.cmake)
+write_timing_data()
+add_room(room_sim_timing SOURCES ${ROOT}/simulator/src/timing/*.cpp INCLUDES ${SIM_INCLUDES})
+target_sources(room_sim_timing PRIVATE ${TIMING_DATA})
 add_room(room_sim_vector SOURCES ${ROOT}/simulator/src/numerics/*.cpp ${ROOT}/simulator/src/vector/*.cpp INCLUDES ${SIM_INCLUDES})
 # Element loops: the floating-point exception flags and errno are never read, and without these two GCC keeps selects
 # and square roots out of vector code. Results do not change.

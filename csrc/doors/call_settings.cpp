@@ -41,7 +41,10 @@ sim::Mode ModeFromName(const Place& place, const std::string& name) {
     if (name == "checked") {
         return sim::Mode::kChecked;
     }
-    Refuse(place, name, "'fast', 'checked'");
+    if (name == "timed") {
+        return sim::Mode::kTimed;
+    }
+    Refuse(place, name, "'fast', 'checked', 'timed'");
 }
 
 Contract ContractFromName(const Place& place, const std::string& name) {

@@ -164,9 +164,7 @@ void BindSettings(py::module_& m) {
             "The same settings on another simulated machine, all calls of a kernel in force, with an empty report log\n"
             "of their own.")
         .def_property_readonly("soc", [](const CallSettings& settings) { return settings.run.soc; })
-        .def_property_readonly(
-            "mode",
-            [](const CallSettings& settings) { return settings.run.mode == sim::Mode::kFast ? "fast" : "checked"; })
+        .def_property_readonly("mode", [](const CallSettings& settings) { return NameOf(settings.run.mode); })
         .def("with_contract", &WithContract, py::arg("contract"))
         .def("with_instruction_limit", &WithInstructionLimit, py::arg("limit"),
              "Instructions a core may execute before the run is given up; 0 = the machine's own bound.")

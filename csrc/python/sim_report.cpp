@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <exception>
 
+#include "timing/result.h"
+
 namespace py = pybind11;
 
 namespace ascend_attention::python {
@@ -63,6 +65,35 @@ py::list SyncCallsToList(const std::vector<sim::SyncCall>& calls) {
     return result;
 }
 
+py::dict TimingToDict(const sim::TimingResult& timing) {
+    static const char* const kNames[] = {"low", "middle", "high"};
+    py::dict result;
+    for (std::size_t i = 0; i < timing.summaries.size(); ++i) {
+        const sim::TimingSummary& summary = timing.summaries[i];
+        py::dict entry;
+        entry["cycles"] = summary.cycles;
+        entry["microseconds"] = summary.microseconds;
+        entry["head_microseconds"] = summary.head_microseconds;
+        entry["cube_utilisation"] = summary.cube_utilisation;
+        entry["busiest_core"] = summary.busiest_core;
+        entry["mean_core"] = summary.mean_core;
+        py::dict busiest;
+        py::dict bound;
+        for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
+            busiest[kPipes[pipe]] = summary.busiest[pipe];
+            bound[kPipes[pipe]] = summary.bound[pipe];
+        }
+        entry["busiest"] = busiest;
+        entry["bound"] = bound;
+        entry["hbm_read"] = summary.traffic.hbm_read;
+        entry["hbm_written"] = summary.traffic.hbm_written;
+        entry["l2_read"] = summary.traffic.l2_read;
+        entry["l2_written"] = summary.traffic.l2_written;
+        result[kNames[i]] = entry;
+    }
+    return result;
+}
+
 const char* SeverityName(sim::Severity severity) {
     switch (severity) {
         case sim::Severity::kError:
@@ -104,6 +135,17 @@ void Raise(const sim::SimulatorFailure& failure) {
 
 }  // namespace
 
+const char* NameOf(sim::Mode mode) {
+    switch (mode) {
+        case sim::Mode::kFast:
+            return "fast";
+        case sim::Mode::kChecked:
+            return "checked";
+        default:
+            return "timed";
+    }
+}
+
 sim::Mode ModeFromName(const std::string& name) {
     if (name == "fast") {
         return sim::Mode::kFast;
@@ -111,14 +153,17 @@ sim::Mode ModeFromName(const std::string& name) {
     if (name == "checked") {
         return sim::Mode::kChecked;
     }
-    throw py::value_error("mode is '" + name + "', allowed: fast, checked");
+    if (name == "timed") {
+        return sim::Mode::kTimed;
+    }
+    throw py::value_error("mode is '" + name + "', allowed: fast, checked, timed");
 }
 
 py::dict ReportToDict(const sim::RunReport& report) {
     py::dict result;
     result["kernel"] = report.kernel;
     result["soc"] = report.soc;
-    result["mode"] = report.mode == sim::Mode::kFast ? "fast" : "checked";
+    result["mode"] = NameOf(report.mode);
     result["blocks"] = report.blocks;
     result["seconds"] = report.seconds;
     result["instructions"] = CountsToDict(report.instructions);
@@ -144,6 +189,9 @@ py::dict ReportToDict(const sim::RunReport& report) {
         findings.append(entry);
     }
     result["findings"] = findings;
+    if (report.timing != nullptr) {
+        result["timing"] = TimingToDict(*report.timing);
+    }
     if (!report.sync_calls.empty()) {
         result["sync_calls"] = SyncCallsToList(report.sync_calls);
     }

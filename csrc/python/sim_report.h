@@ -13,6 +13,7 @@
 namespace ascend_attention::python {
 
 sim::Mode ModeFromName(const std::string& name);
+const char* NameOf(sim::Mode mode);
 
 // {'kernel', 'soc', 'mode', 'blocks', 'seconds', 'instructions': {pipe: n}, 'global_bytes_read',
 // 'global_bytes_written',

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ascend_attention import _timing
+from ascend_attention._timing import Timing
+
 PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
 
 
@@ -52,6 +55,7 @@ class LaunchReport:
     cores: tuple[CoreReport, ...]
     findings: tuple[Finding, ...]
     printed: str = ""  # by device code: core after core, each in program order
+    timing: Timing | None = None  # of timed mode
 
     def __str__(self) -> str:
         return str(Report((self,)))
@@ -130,6 +134,9 @@ class Report:
             )
         if len(self.launches) > 1:
             lines.append(f"{'total':{width}} {'':13} {'':7} {'':6} {len(self.cores):5} " + _figures(self))
+        for launch in self.launches:
+            if launch.timing is not None:
+                lines += [f"{launch.kernel}, " + line for line in str(launch.timing).splitlines()]
         lines.append(f"findings: {len(self.findings) or 'none'}")
         lines += [f"  {finding}" for finding in self.findings]
         if self.printed:
@@ -162,4 +169,6 @@ def _launch(values: Mapping[str, Any]) -> LaunchReport:
     fields = {name: value for name, value in values.items() if name in LaunchReport.__dataclass_fields__}
     fields["cores"] = tuple(CoreReport(**core) for core in fields["cores"])
     fields["findings"] = tuple(Finding(**finding) for finding in fields["findings"])
+    if "timing" in fields:
+        fields["timing"] = _timing.from_dict(fields["timing"])
     return LaunchReport(**fields)

@@ -110,7 +110,7 @@ def test_number_of_arguments(numbers: sim.Kernel) -> None:
         ("blocks", 49, "49 blocks, allowed on Ascend910B2: 1..48"),
         ("threads", -1, "threads: given -1"),
         ("instruction_limit", 2**70, "instruction_limit"),
-        ("mode", "timed", "mode: given 'timed'; allowed: fast, checked"),
+        ("mode", "quick", "mode: given 'quick'; allowed: fast, checked, timed"),
         ("soc", "Ascend310", "unknown SoC 'Ascend310'"),
     ],
 )

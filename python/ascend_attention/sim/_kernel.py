@@ -14,7 +14,7 @@ from ascend_attention._report import Finding, Report, from_dicts
 from ascend_attention.sim._arguments import prepare
 from ascend_attention.sim._signature import ENTRY, Parameter
 
-_MODES = ("fast", "checked")
+_MODES = ("fast", "checked", "timed")
 
 
 @dataclass(frozen=True)

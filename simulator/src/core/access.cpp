@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "core/findings.h"
 #include "core/machine.h"
+#include "timing/recorder.h"
 
 namespace ascend_attention::sim {
 
@@ -143,6 +144,28 @@ Access::Access(Core& core, const Call& call) : core_(core), call_(call) {
     if (core.checker() != nullptr) {
         tick_ = core.checker()->Begin(call, &site_);
     }
+    recorder_ = core.recorder();
+    if (recorder_ != nullptr) {
+        recorder_->Begin(call);
+    }
+}
+
+Access::~Access() {
+    if (recorder_ != nullptr) {
+        recorder_->End();
+    }
+}
+
+void Access::CostsAs(const char* name, std::uint64_t rows) {
+    if (recorder_ != nullptr) {
+        recorder_->CostsAs(name, rows);
+    }
+}
+
+void Access::Work(std::uint64_t units) {
+    if (recorder_ != nullptr) {
+        recorder_->Work(units);
+    }
 }
 
 void Access::Require(bool ok, const char* parameter, std::int64_t given, const char* allowed) {
@@ -192,11 +215,17 @@ const std::byte* Read(Core& core, const Instruction& now, const Operand& operand
         if (core.checker() != nullptr) {
             core.checker()->ReadGlobal(now, operand, name, region, *buffer, computes);
         }
+        if (core.recorder() != nullptr) {
+            core.recorder()->Operand(operand, false, region, buffer);
+        }
         return pointer;
     }
     const std::byte* pointer = CheckLocal(core, now.call, operand, name, "reads", region);
     if (core.checker() != nullptr) {
         core.checker()->ReadLocal(now, operand, name, region, computes);
+    }
+    if (core.recorder() != nullptr) {
+        core.recorder()->Operand(operand, false, region, nullptr);
     }
     return pointer;
 }
@@ -229,11 +258,17 @@ std::byte* Access::Writes(const Operand& operand, const char* name, const Region
         if (core_.checker() != nullptr) {
             core_.checker()->WriteGlobal(now, operand, name, region, *buffer);
         }
+        if (recorder_ != nullptr) {
+            recorder_->Operand(operand, true, region, buffer);
+        }
         return pointer;
     }
     std::byte* pointer = CheckLocal(core_, call_, operand, name, "writes", region);
     if (core_.checker() != nullptr) {
         core_.checker()->WriteLocal(now, operand, name, region);
+    }
+    if (recorder_ != nullptr) {
+        recorder_->Operand(operand, true, region, nullptr);
     }
     return pointer;
 }

@@ -12,7 +12,8 @@
 
 namespace ascend_attention::sim {
 
-class Core;  // one AIC or AIV of one block, with its memories, pipes and machine state
+class Core;           // one AIC or AIV of one block, with its memories, pipes and machine state
+class EventRecorder;  // takes down what the core does, in timed mode
 
 // Bytes an instruction touches, relative to Operand::address: `bytes` at offset + i0*stride0 + i1*stride1 for
 // i0 < count0, i1 < count1. Strides may be zero or larger than 2^31 bytes; negative strides do not exist on the
@@ -35,6 +36,9 @@ inline constexpr int kVectorRegisterCount = 3;
 class Access {
 public:
     Access(Core& core, const Call& call);
+    ~Access();
+    Access(const Access&) = delete;
+    Access& operator=(const Access&) = delete;
 
     // A documented limit. Raises a finding and ends the core when `ok` is false, e.g.
     // Require(repeat <= 255, "repeatTimes", repeat, "0..255").
@@ -72,6 +76,11 @@ public:
     // The scalar unit does not wait for the vector pipe by itself.
     void WritesRegister(VectorRegister result);
     void ReadsRegister(VectorRegister result, const char* name);
+    // How much the instruction has to do, in units of its cost row (repeats, fractal products). Without the call:
+    // bytes.
+    void Work(std::uint64_t units);
+    // The name of the cost row, where one call means instructions of different cost; rows where it goes by them.
+    void CostsAs(const char* name, std::uint64_t rows);
 
     Core& core() const { return core_; }
 
@@ -81,6 +90,7 @@ private:
     std::uint32_t tick_ = 0;  // in checked mode: number of this instruction on its pipe, and its call site
     std::uint32_t site_ = 0;
     bool ordered_accumulation_ = false;
+    EventRecorder* recorder_ = nullptr;
 };
 
 }  // namespace ascend_attention::sim

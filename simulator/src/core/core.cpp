@@ -16,6 +16,7 @@
 #include "core/sanitizers.h"
 #include "core/sync.h"
 #include "core/sync_trace.h"
+#include "timing/recorder.h"
 
 namespace ascend_attention::sim {
 
@@ -143,6 +144,9 @@ Core::Core(Machine& machine, const CoreIdentity& identity, int index)
     }
     if (machine.mode() == Mode::kChecked) {
         checker_ = std::make_unique<CoreChecker>(*this, *machine.checker());
+    }
+    if (machine.mode() == Mode::kTimed) {
+        recorder_ = std::make_unique<EventRecorder>();
     }
     if (machine.traces_sync()) {
         sync_trace_ = std::make_unique<SyncTrace>(identity.type, machine.ignored());

@@ -20,6 +20,7 @@ namespace ascend_attention::sim {
 
 class Machine;
 class CoreChecker;
+class EventRecorder;
 class SyncTrace;
 struct CoreSync;
 
@@ -67,11 +68,13 @@ public:
     std::byte* memory(Space space) const { return arena_.base(space); }
     std::uint64_t memory_bytes(Space space) const { return sizes_[static_cast<int>(space)]; }
 
-    // Null in fast mode.
+    // Null but in checked mode.
     CoreChecker* checker() const { return checker_.get(); }
     CoreSync& sync() const { return *sync_; }
     // Null unless the launch records or ignores synchronisation calls.
     SyncTrace* sync_trace() const { return sync_trace_.get(); }
+    // Null but in timed mode.
+    EventRecorder* recorder() const { return recorder_.get(); }
 
     // Counts one instruction; ends the core when the limit is reached or another core has failed.
     void CountInstruction(const Call& call);
@@ -135,6 +138,7 @@ private:
     std::unique_ptr<CoreSync> sync_;
     std::unique_ptr<SyncTrace> sync_trace_;
     std::unique_ptr<CoreChecker> checker_;
+    std::unique_ptr<EventRecorder> recorder_;
 };
 
 // The core whose device code runs on this host thread. Only valid inside a launch or a Bench.

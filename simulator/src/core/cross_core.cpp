@@ -8,6 +8,7 @@
 #include "core/sync.h"
 #include "core/sync_trace.h"
 #include "machine/core_calls.h"
+#include "timing/recorder.h"
 
 namespace ascend_attention::sim {
 
@@ -35,6 +36,9 @@ void Wait(Core& core, const Call& call, int flag) {
     }
     core.waits_for.name = nullptr;
     flags.Consume(core, flag);
+    if (core.recorder() != nullptr) {
+        core.recorder()->Sync(StepKind::kCrossWait, Pipe::kScalar, 0, flag, call.site);
+    }
 }
 
 void Set(Core& core, int mode, const Call& call, int flag) {
@@ -43,6 +47,9 @@ void Set(Core& core, int mode, const Call& call, int flag) {
     }
     core.CountInstruction(Call{call.name, Pipe::kScalar, call.site});
     core.machine().flags().Set(core, mode, call, flag);
+    if (core.recorder() != nullptr) {
+        core.recorder()->Sync(StepKind::kCrossSet, call.pipe, mode, flag, call.site);
+    }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/sync.h"
 #include "core/sync_trace.h"
 #include "machine/core_calls.h"
+#include "timing/recorder.h"
 
 namespace ascend_attention::sim {
 
@@ -109,6 +110,9 @@ void SetEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
     }
     event.set = true;
     event.site = site;
+    if (core.recorder() != nullptr) {
+        core.recorder()->Sync(StepKind::kSet, source, static_cast<int>(target), id, site);
+    }
     if (core.checker() != nullptr) {
         event.clock = core.checker()->Published(source);
     }
@@ -137,6 +141,9 @@ void WaitEvent(Pipe source, Pipe target, int id, bool framework, Site site) {
                   SiteKey(site));
     }
     event.set = false;
+    if (core.recorder() != nullptr) {
+        core.recorder()->Sync(StepKind::kWait, source, static_cast<int>(target), id, site);
+    }
     if (core.checker() != nullptr) {
         // When the scalar unit itself waits it issues nothing, so everything issued later is ordered too.
         if (target == Pipe::kScalar) {
@@ -177,6 +184,9 @@ void PassBarrier(Core& core, Pipe pipe, Site site) {
                   Describe(call) + " on " + core.name() + ": PipeBarrier<PIPE_" + NameOf(pipe) +
                       "> does not exist on this core type",
                   SiteKey(site));
+    }
+    if (core.recorder() != nullptr) {
+        core.recorder()->Sync(StepKind::kBarrier, pipe, 0, 0, site);
     }
     if (core.checker() == nullptr) {
         return;

@@ -7,7 +7,15 @@
 
 namespace ascend_attention::sim {
 
+namespace {
+
+// Device allocations are aligned to at least this.
+constexpr std::uint64_t kReplayAlignment = 2 * 1024 * 1024;
+
+}  // namespace
+
 GlobalMemory::GlobalMemory(const std::vector<GlobalBuffer>& buffers) {
+    std::uint64_t replay_base = kReplayAlignment;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
         const GlobalBuffer& buffer = buffers[i];
         if (buffer.bytes == 0) {
@@ -19,6 +27,8 @@ GlobalMemory::GlobalMemory(const std::vector<GlobalBuffer>& buffers) {
         GlobalRegion region;
         region.begin = reinterpret_cast<std::uint64_t>(buffer.data);
         region.end = region.begin + buffer.bytes;
+        region.replay_base = replay_base;
+        replay_base += (buffer.bytes + kReplayAlignment) / kReplayAlignment * kReplayAlignment;
         region.writable = buffer.writable;
         region.initialised = buffer.initialised;
         region.output = buffer.output;

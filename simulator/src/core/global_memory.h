@@ -13,6 +13,8 @@ namespace ascend_attention::sim {
 struct GlobalRegion {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
+    // Where the timing model has it: buffers follow each other in the order of the launch, so runs are alike.
+    std::uint64_t replay_base = 0;
     int index = 0;  // position in GlobalMemory::regions(), and in the checker's shadows
     bool writable = false;
     bool initialised = true;

@@ -84,6 +84,9 @@ void TakeUb(Core& core, const Call& call, const Operand& ub, std::uint64_t bytes
 template <typename Ready>
 void WaitForWord(Core& core, const Call& call, std::uint64_t address, const std::string& what, Ready ready,
                  std::int32_t round = 0) {
+    if (core.recorder() != nullptr) {
+        Refuse(core, call, "not modelled", "it waits through global memory, which timed mode does not replay");
+    }
     core.waits_for = call;
     core.sync().waits_for = what;
     core.sync().can_go_on = ready;

@@ -9,6 +9,7 @@
 #include "core/machine.h"
 #include "core/sync_trace.h"
 #include "machine/core_calls.h"
+#include "timing/recorder.h"
 
 namespace ascend_attention::sim {
 
@@ -75,6 +76,16 @@ void StoreOnce(std::uint64_t address, const void* value, std::uint32_t bytes) {
     }
 }
 
+void RefusePolling(Core& core, const Call& call, const Operand& element, const void* value, std::uint32_t bytes) {
+    if (core.recorder() != nullptr && core.recorder()->Polls(element.address, value, bytes, call.site)) {
+        core.Fail("not modelled",
+                  Describe(call) + " on " + core.name() +
+                      " reads one place of global memory until another core has written it: timed mode cannot tell how "
+                      "often it would look",
+                  SiteKey(call.site));
+    }
+}
+
 // `checked` is the load of the checker that knows whether this one goes through the data cache.
 void LoadGlobal(Core& core, const Call& call, const Operand& element, void* value, std::uint32_t bytes, bool may_poll,
                 decltype(&CoreChecker::ScalarLoad) checked) {
@@ -91,6 +102,7 @@ void LoadGlobal(Core& core, const Call& call, const Operand& element, void* valu
         return;
     }
     LoadOnce(value, element.address, bytes);
+    RefusePolling(core, call, element, value, bytes);
 }
 
 void StoreGlobal(Core& core, const Call& call, const Operand& element, const void* value, std::uint32_t bytes,
@@ -106,6 +118,9 @@ void StoreGlobal(Core& core, const Call& call, const Operand& element, const voi
         return;
     }
     StoreOnce(element.address, value, bytes);
+    if (core.recorder() != nullptr) {
+        core.recorder()->Scalar("scalar store", call.site);
+    }
 }
 
 }  // namespace

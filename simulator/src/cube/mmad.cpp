@@ -254,6 +254,7 @@ void Execute(const MmadCall& mmad) {
         left_row_fractals = RoundUp(mmad.k, 16) / group;
     }
     const MmadShape shape{mmad.m, mmad.n, mmad.k, left_row_fractals, mmad.m == 1};
+    access.Work(CeilDivide(mmad.m, 16) * strips * CeilDivide(mmad.k, group));
     const ResultGrid grid{mmad.m, mmad.n, strips, CeilDivide(mmad.m, 16) * kResultFractalBytes};
 
     const UnitSpan units{mmad.target, grid.strip_bytes / kResultFractalBytes, strips, grid.strip_bytes};

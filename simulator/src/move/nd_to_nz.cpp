@@ -101,6 +101,7 @@ void Execute(const CopyNdToNzCall& copy) {
     if (copy.nd_count == 0 || copy.rows == 0 || copy.columns == 0) {
         return;
     }
+    access.CostsAs("DataCopy ND2NZ", std::uint64_t{copy.nd_count} * copy.rows);
     const std::uint64_t row_bytes = std::uint64_t{copy.columns} * copy.element_bytes;
     const std::uint64_t groups = CeilDivide(row_bytes, kBlockBytes);
     const std::uint64_t source_row = std::uint64_t{copy.source_row_stride} * copy.element_bytes;

@@ -11,6 +11,7 @@
 #include "core/scheduler.h"
 #include "run/failure.h"
 #include "run/soc.h"
+#include "timing/result.h"
 
 namespace ascend_attention::sim {
 
@@ -70,7 +71,7 @@ RunReport Launch(const LaunchSpec& spec) {
     const auto start = std::chrono::steady_clock::now();
     Machine machine(spec);
     int threads = spec.threads > 0 ? spec.threads : AvailableCpus();
-    if (spec.mode != Mode::kFast) {
+    if (spec.mode == Mode::kChecked) {
         threads = 1;  // deterministic, and the checker needs no locks
     }
     threads = std::min<int>(threads, static_cast<int>(spec.blocks));
@@ -79,7 +80,11 @@ RunReport Launch(const LaunchSpec& spec) {
         Dispatch<0>(core.type() == CoreType::kCube ? spec.kernel.cube_entry : spec.kernel.vector_entry, spec.arguments);
     });
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    return FinishReport(machine, seconds.count());
+    RunReport report = FinishReport(machine, seconds.count());
+    if (spec.mode == Mode::kTimed) {
+        report.timing = std::make_shared<TimingResult>(PredictTime(machine, CostSource::kMeasured));
+    }
+    return report;
 }
 
 }  // namespace ascend_attention::sim

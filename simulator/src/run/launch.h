@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace ascend_attention::sim {
 
-enum class Mode : std::uint8_t { kFast, kChecked };
+enum class Mode : std::uint8_t { kFast, kChecked, kTimed };
 // Cores of a block: one AIC with two AIVs (kMix) or with one (kMixOneToOne), one AIC, or one AIV.
 enum class KernelKind : std::uint8_t { kMix, kCubeOnly, kVectorOnly, kMixOneToOne };
 enum class CoreType : std::uint8_t { kCube, kVector };
@@ -88,6 +89,8 @@ struct CoreReport {
     std::array<std::uint64_t, kPipeCount> instructions{};
 };
 
+struct TimingResult;  // timing/result.h
+
 struct RunReport {
     std::string kernel;
     std::string soc;
@@ -101,6 +104,7 @@ struct RunReport {
     std::string printed;               // by device code, core after core, each in program order
     std::vector<Finding> findings;     // warnings when the launch returned; everything when it threw
     double seconds = 0.0;
+    std::shared_ptr<const TimingResult> timing;  // of timed mode
 };
 
 // Device code did something the machine would not survive, or, in checked mode, something whose result depends on

@@ -13,6 +13,9 @@ namespace ascend_attention::sim {
 struct Soc {
     const char* name;
     std::uint32_t cube_cores;  // each with two vector cores; the limit for a launch
+    double clock_hz;
+    double hbm_share;  // of the HBM bandwidth of a full device
+    std::uint64_t l2_bytes;
 };
 
 ASCEND_SIM_API const std::vector<Soc>& SocTable();

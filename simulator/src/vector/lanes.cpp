@@ -213,6 +213,7 @@ void RequireSameDType(Access& access, const Operand& dst, const Operand& src, co
 }
 
 const std::byte* DeclareReads(Access& access, const Stream& stream, const Lanes& lanes) {
+    access.Work(lanes.repeats());
     const std::byte* memory = nullptr;
     ForEachRegion(stream, lanes,
                   [&](const Region& region) { memory = access.Reads(stream.operand, stream.name, region); });
@@ -220,6 +221,7 @@ const std::byte* DeclareReads(Access& access, const Stream& stream, const Lanes&
 }
 
 const std::byte* DeclareReadsToCarry(Access& access, const Stream& stream, const Lanes& lanes) {
+    access.Work(lanes.repeats());
     const std::byte* memory = nullptr;
     ForEachRegion(stream, lanes,
                   [&](const Region& region) { memory = access.ReadsToCarry(stream.operand, stream.name, region); });
@@ -247,6 +249,7 @@ void CarryLanes(Access& access, const Stream& dst, const Stream& src, const Lane
 }
 
 std::byte* DeclareWrites(Access& access, const Stream& stream, const Lanes& lanes) {
+    access.Work(lanes.repeats());
     std::byte* memory = nullptr;
     ForEachRegion(stream, lanes,
                   [&](const Region& region) { memory = access.Writes(stream.operand, stream.name, region); });

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Cost rows are data: they are kept as CSV, with their sources, and become strings of the library.
+set(TIMING_DATA ${CMAKE_BINARY_DIR}/timing_data.cpp)
+function(write_timing_data)
+  set(text "#include \"timing/data.h\"\nnamespace ascend_attention::sim {\n")
+  foreach(entry kInstructionCosts=instructions.csv kMachineFigures=machine.csv)
+    string(REPLACE "=" ";" parts ${entry})
+    list(GET parts 0 name)
+    list(GET parts 1 file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ROOT}/simulator/timing/${file})
+    file(READ ${ROOT}/simulator/timing/${file} content)
+    string(APPEND text "const char* const ${name} = R\"csv(${content})csv\";\n")
+  endforeach()
+  string(APPEND text "}\n")
+  file(CONFIGURE OUTPUT ${TIMING_DATA} CONTENT "${text}" @ONLY)
+endfunction()

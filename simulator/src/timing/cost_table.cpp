@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timing/cost_table.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/findings.h"
+#include "timing/csv.h"
+#include "timing/data.h"
+
+namespace ascend_attention::sim {
+
+namespace {
+
+// The dtype column: a dtype, a width in bits (b16), or * for any.
+const char* WidthOf(DType dtype) {
+    switch (dtype) {
+        case DType::kInt4:
+            return "b4";
+        case DType::kInt8:
+        case DType::kUint8:
+            return "b8";
+        case DType::kFloat16:
+        case DType::kBfloat16:
+        case DType::kInt16:
+        case DType::kUint16:
+            return "b16";
+        case DType::kFloat32:
+        case DType::kInt32:
+        case DType::kUint32:
+            return "b32";
+        case DType::kInt64:
+        case DType::kUint64:
+            return "b64";
+        default:
+            return "*";
+    }
+}
+
+std::string Join(const std::string& name, const std::string& dtype) { return name + "|" + dtype; }
+
+}  // namespace
+
+double Cost::Occupancy(double units, double rows) const {
+    return std::max({minimum, fixed + per_unit * units, per_row * rows});
+}
+
+CostTable::CostTable(const std::string& instructions, const std::string& machine, CostSource source) {
+    ReadInstructions(instructions, source);
+    ReadMachine(machine);
+}
+
+const CostTable& CostTable::Default(CostSource source) {
+    static const auto* measured = new CostTable(kInstructionCosts, kMachineFigures, CostSource::kMeasured);
+    static const auto* documented = new CostTable(kInstructionCosts, kMachineFigures, CostSource::kDocumented);
+    return source == CostSource::kMeasured ? *measured : *documented;
+}
+
+void CostTable::ReadInstructions(const std::string& text, CostSource source) {
+    const Csv csv("instructions.csv", text);
+    for (const Csv::Row& row : csv.rows()) {
+        Cost cost;
+        cost.fixed = csv.Number(row, "fixed");
+        cost.minimum = csv.Number(row, "minimum");
+        cost.tail = csv.Number(row, "tail");
+        cost.per_row = csv.Number(row, "per_row");
+        // An empty documented figure: the two agree.
+        const bool documented = source == CostSource::kDocumented && !csv.Text(row, "per_unit_documented").empty();
+        cost.per_unit = csv.Number(row, documented ? "per_unit_documented" : "per_unit");
+        for (const std::string& name : SplitList(csv.Text(row, "instruction"))) {
+            for (const std::string& dtype : SplitList(csv.Text(row, "dtype"))) {
+                if (!costs_.emplace(Join(name, dtype), cost).second) {
+                    csv.Refuse(row, "a second row for " + name + ", " + dtype);
+                }
+            }
+        }
+    }
+}
+
+void CostTable::ReadMachine(const std::string& text) {
+    const Csv csv("machine.csv", text);
+    for (const Csv::Row& row : csv.rows()) {
+        const std::array<double, 3> range = {csv.Number(row, "low"), csv.Number(row, "middle"),
+                                             csv.Number(row, "high")};
+        if (!figures_.emplace(csv.Text(row, "figure"), range).second) {
+            csv.Refuse(row, "a second row for " + csv.Text(row, "figure"));
+        }
+    }
+}
+
+const Cost& CostTable::Find(const InstructionKey& key) const {
+    const std::string path = std::string(NameOf(key.source)) + ">" + NameOf(key.target);
+    for (const std::string& name :
+         {std::string(key.name) + " " + path, std::string(key.name), path, std::string("pipe ") + NameOf(key.pipe)}) {
+        for (const std::string& dtype :
+             {std::string(NameOf(key.dtype)), std::string(WidthOf(key.dtype)), std::string("*")}) {
+            const auto found = costs_.find(Join(name, dtype));
+            if (found != costs_.end()) {
+                return found->second;
+            }
+        }
+    }
+    throw std::invalid_argument("instructions.csv has no row for " + std::string(key.name) + " and none for pipe " +
+                                NameOf(key.pipe));
+}
+
+double CostTable::Figure(const std::string& name, Assumption assumption) const {
+    const auto found = figures_.find(name);
+    if (found == figures_.end()) {
+        throw std::invalid_argument("machine.csv has no figure '" + name + "'");
+    }
+    return found->second[static_cast<std::size_t>(assumption)];
+}
+
+}  // namespace ascend_attention::sim

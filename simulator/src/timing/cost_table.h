@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cycles of instructions and figures of the machine, as rows of data (simulator/timing/*.csv) with their sources.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "timing/event_stream.h"
+
+namespace ascend_attention::sim {
+
+// How long an instruction keeps its pipe (max(minimum, fixed + per_unit * units)) and how much later its result is
+// there (`tail`): the next one on the pipe starts before that.
+struct Cost {
+    double per_unit = 0;
+    double fixed = 0;
+    double minimum = 0;
+    double tail = 0;
+    double per_row = 0;  // moves of rows: at least so many cycles a row
+
+    double Occupancy(double units, double rows) const;
+};
+
+// Where published figures differ: what somebody measured, or what the vendor documents.
+enum class CostSource : std::uint8_t { kMeasured, kDocumented };
+// Figures nobody publishes exactly are ranges.
+enum class Assumption : std::uint8_t { kLow, kMiddle, kHigh };
+
+class CostTable {
+public:
+    // Parses the text of the two files. Throws std::invalid_argument naming file, line and column.
+    CostTable(const std::string& instructions, const std::string& machine, CostSource source);
+    // The project's own data.
+    static const CostTable& Default(CostSource source);
+
+    // The row for an instruction: name and dtype, name and width, name, then its pipe's default.
+    const Cost& Find(const InstructionKey& key) const;
+    // A figure of the machine, in cycles or bytes per cycle as its row says. Throws std::invalid_argument.
+    double Figure(const std::string& name, Assumption assumption) const;
+
+private:
+    void ReadInstructions(const std::string& text, CostSource source);
+    void ReadMachine(const std::string& text);
+
+    std::map<std::string, Cost> costs_;  // "Add|float32", "Add|b32", "Add|*", "pipe V|*"
+    std::map<std::string, std::array<double, 3>> figures_;
+};
+
+}  // namespace ascend_attention::sim

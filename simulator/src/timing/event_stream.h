@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one core did, in program order, compact enough for millions of instructions: the input of the timing replay.
+// It holds no cycles: one run can be replayed under several assumptions about the machine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/call.h"
+
+namespace ascend_attention::sim {
+
+enum class StepKind : std::uint8_t {
+    kInstruction,  // on `pipe`; on the scalar pipe it costs the scalar unit itself
+    kSet,          // SetFlag: pipe -> target, id
+    kWait,         // WaitFlag: pipe -> target, id
+    kBarrier,      // PipeBarrier of `pipe`, or of all of them
+    kCrossSet,     // CrossCoreSetFlag: pipe, mode in `target`, flag in `id`
+    kCrossWait,    // CrossCoreWaitFlag: flag in `id`
+};
+
+struct Step {
+    StepKind kind = StepKind::kInstruction;
+    Pipe pipe = Pipe::kScalar;
+    std::uint8_t target = 0;
+    std::uint8_t id = 0;
+    std::uint16_t instruction = 0;     // index into EventStream's table of distinct instructions
+    std::uint16_t transfers = 0;       // pieces of global memory that the instruction moves
+    std::uint32_t first_transfer = 0;  // the first of them
+    std::uint32_t units = 0;           // what the cost row counts: repeats, fractal products, bytes
+    std::uint32_t rows = 0;            // of a move, where its cost goes by rows
+    std::uint32_t site = 0;            // index into EventStream's sites
+};
+static_assert(sizeof(Step) == 24);
+
+// Bytes of global memory: `row_bytes` at address + i0*stride0 + i1*stride1. Addresses count from the start of the
+// launch's buffers, laid out one after the other, so that two runs see the same ones.
+struct Transfer {
+    std::uint64_t address = 0;
+    std::uint32_t row_bytes = 0;
+    std::uint32_t count0 = 1;
+    std::uint32_t count1 = 1;
+    bool write = false;
+    std::uint64_t stride0 = 0;
+    std::uint64_t stride1 = 0;
+
+    std::uint64_t rows() const { return std::uint64_t{count0} * count1; }
+    std::uint64_t bytes() const { return rows() * row_bytes; }
+};
+
+// What decides which cost row applies.
+struct InstructionKey {
+    const char* name = "";
+    Pipe pipe = Pipe::kScalar;
+    DType dtype = DType::kOther;    // of the widest operand
+    Space source = Space::kGlobal;  // of the first operand read, and of the one written: the path of a move
+    Space target = Space::kGlobal;
+
+    bool operator==(const InstructionKey& other) const {
+        return name == other.name && pipe == other.pipe && dtype == other.dtype && source == other.source &&
+               target == other.target;
+    }
+};
+
+struct EventStream {
+    std::vector<Step> steps;
+    std::vector<Transfer> transfers;
+    std::vector<InstructionKey> instructions;
+    std::vector<Site> sites;
+};
+
+}  // namespace ascend_attention::sim

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timing/recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ascend_attention::sim {
+
+namespace {
+
+std::uint64_t HashOf(const void* pointer, std::uint64_t value) {
+    return reinterpret_cast<std::uint64_t>(pointer) * 0x9E3779B97F4A7C15U ^ value;
+}
+
+// Bits of an element, to tell which operand decides how much fits a repeat.
+int WidthOf(DType dtype) {
+    switch (dtype) {
+        case DType::kInt4:
+            return 4;
+        case DType::kInt8:
+        case DType::kUint8:
+            return 8;
+        case DType::kFloat16:
+        case DType::kBfloat16:
+        case DType::kInt16:
+        case DType::kUint16:
+            return 16;
+        case DType::kFloat32:
+        case DType::kInt32:
+        case DType::kUint32:
+            return 32;
+        case DType::kInt64:
+        case DType::kUint64:
+            return 64;
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+void EventRecorder::Begin(const Call& call) {
+    step_ = Step{};
+    step_.pipe = call.pipe;
+    step_.site = SiteIndex(call.site);
+    step_.first_transfer = static_cast<std::uint32_t>(stream_.transfers.size());
+    key_ = InstructionKey{call.name, call.pipe, DType::kOther, Space::kGlobal, Space::kGlobal};
+    has_source_ = false;
+    has_target_ = false;
+    units_ = 0;
+    local_bytes_ = 0;
+}
+
+void EventRecorder::Operand(const sim::Operand& operand, bool write, const Region& region, const GlobalRegion* buffer) {
+    bool& seen = write ? has_target_ : has_source_;
+    // The cube's rate goes by what it multiplies, not by what it adds up in.
+    const bool decides = key_.pipe == Pipe::kCube ? !write && !seen : WidthOf(operand.dtype) > WidthOf(key_.dtype);
+    if (decides) {
+        key_.dtype = operand.dtype;
+    }
+    if (!seen) {
+        (write ? key_.target : key_.source) = operand.space;
+        seen = true;
+    }
+    if (buffer == nullptr) {
+        local_bytes_ += write ? region.bytes * region.count0 * region.count1 : 0;
+        return;
+    }
+    Transfer transfer;
+    transfer.address = buffer->replay_base + (operand.address - buffer->begin) + region.offset;
+    transfer.row_bytes = static_cast<std::uint32_t>(region.bytes);
+    transfer.count0 = static_cast<std::uint32_t>(region.count0);
+    transfer.count1 = static_cast<std::uint32_t>(region.count1);
+    transfer.stride0 = region.stride0;
+    transfer.stride1 = region.stride1;
+    transfer.write = write;
+    stream_.transfers.push_back(transfer);
+    ++step_.transfers;
+}
+
+void EventRecorder::End() {
+    if (units_ == 0) {
+        // A move: bytes of global memory, else what arrives on the chip.
+        for (std::uint32_t i = 0; i < step_.transfers; ++i) {
+            units_ += stream_.transfers[step_.first_transfer + i].bytes();
+        }
+        units_ = units_ != 0 ? units_ : local_bytes_;
+    }
+    polled_address_ = 0;
+    step_.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_, 0xFFFFFFFFU));
+    step_.instruction = InstructionIndex();
+    stream_.steps.push_back(step_);
+}
+
+bool EventRecorder::Polls(std::uint64_t address, const void* value, std::uint32_t bytes, Site site) {
+    std::uint64_t now = 0;
+    std::memcpy(&now, value, bytes);
+    const bool polls = polled_address_ == address && polled_value_ != now;
+    Scalar("scalar load", site);
+    polled_address_ = address;
+    polled_value_ = now;
+    return polls;
+}
+
+void EventRecorder::Scalar(const char* name, Site site) {
+    const std::uint64_t address = polled_address_;  // cleaning the data cache is part of a loop that polls
+    Begin(Call{name, Pipe::kScalar, site});
+    Work(1);
+    End();
+    polled_address_ = address;
+}
+
+void EventRecorder::Sync(StepKind kind, Pipe pipe, int target, int id, Site site) {
+    Step step;
+    step.kind = kind;
+    step.pipe = pipe;
+    step.target = static_cast<std::uint8_t>(target);
+    step.id = static_cast<std::uint8_t>(id);
+    step.site = SiteIndex(site);
+    stream_.steps.push_back(step);
+}
+
+std::uint32_t EventRecorder::SiteIndex(Site site) {
+    const auto next = static_cast<std::uint32_t>(stream_.sites.size());
+    const auto [found, fresh] = sites_.emplace(HashOf(site.file, static_cast<std::uint64_t>(site.line)), next);
+    if (fresh) {
+        stream_.sites.push_back(site);
+    }
+    return found->second;
+}
+
+std::uint16_t EventRecorder::InstructionIndex() {
+    const auto kind = static_cast<std::uint64_t>(key_.dtype) << 16 | static_cast<std::uint64_t>(key_.source) << 8 |
+                      static_cast<std::uint64_t>(key_.target);
+    std::vector<std::uint16_t>& candidates = instructions_[HashOf(key_.name, kind)];
+    for (const std::uint16_t candidate : candidates) {
+        if (stream_.instructions[candidate] == key_) {
+            return candidate;
+        }
+    }
+    candidates.push_back(static_cast<std::uint16_t>(stream_.instructions.size()));
+    stream_.instructions.push_back(key_);
+    return candidates.back();
+}
+
+}  // namespace ascend_attention::sim
