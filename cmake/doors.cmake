@@ -15,6 +15,8 @@ if(pybind11_FOUND)
   target_include_directories(_core PRIVATE ${ROOT}/csrc ${HOST_INCLUDES} ${SIM_INCLUDES})
   target_link_libraries(_core PRIVATE ascend_attention)
   target_compile_options(_core PRIVATE ${UNHURRIED})
+  # pybind11's headers alone take seconds to compile in every file: a few files at a time share them.
+  set_target_properties(_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
   install(TARGETS _core LIBRARY DESTINATION .)
 else()
   set(message "pybind11 or the Python headers were not found by '${Python_EXECUTABLE}': _core cannot be built. "
