@@ -10,5 +10,6 @@ PYBIND11_MODULE(_core, m) {
     ascend_attention::python::BindRefusals(m);
     ascend_attention::python::BindSettings(m);
     ascend_attention::python::BindOperators(m);
+    ascend_attention::python::BindTrace(m);
     ascend_attention::python::BindSim(m);
 }

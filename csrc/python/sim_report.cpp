@@ -191,6 +191,7 @@ py::dict ReportToDict(const sim::RunReport& report) {
     result["findings"] = findings;
     if (report.timing != nullptr) {
         result["timing"] = TimingToDict(*report.timing);
+        result["record"] = report.timing->record;
     }
     if (!report.sync_calls.empty()) {
         result["sync_calls"] = SyncCallsToList(report.sync_calls);

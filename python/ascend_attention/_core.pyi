@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The compiled module (csrc/python). Private: the package's functions are the interface.
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,14 @@ class SimulatorError(RuntimeError):
 
     findings: tuple[Finding, ...]
     report: Report
+
+class RunRecord:
+    released: bool
+    def release(self) -> None: ...
+    def describe(self) -> dict[str, Any]: ...
+    def write(
+        self, sink: Callable[[bytes], object], begin: int, end: int, cores: list[int], most_events: int
+    ) -> tuple[int, int, int]: ...
 
 class CallSettings:
     soc: str

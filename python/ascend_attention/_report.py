@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ascend_attention import _timing
 from ascend_attention._timing import Timing
+
+if TYPE_CHECKING:
+    from ascend_attention._trace import Trace
 
 PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
 
@@ -56,6 +59,7 @@ class LaunchReport:
     findings: tuple[Finding, ...]
     printed: str = ""  # by device code: core after core, each in program order
     timing: Timing | None = None  # of timed mode
+    trace: Trace | None = field(default=None, compare=False, repr=False)  # of timed mode
 
     def __str__(self) -> str:
         return str(Report((self,)))
@@ -107,10 +111,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, for JSON."""
-        import dataclasses
-
         return {
-            "launches": [dataclasses.asdict(launch) for launch in self.launches],
+            "launches": [_to_dict(launch) for launch in self.launches],
             "instructions": dict(self.instructions),
             "global_bytes_read": self.global_bytes_read,
             "global_bytes_written": self.global_bytes_written,
@@ -144,6 +146,14 @@ class Report:
         return "\n".join(lines)
 
 
+def _to_dict(launch: LaunchReport) -> dict[str, Any]:
+    import dataclasses
+
+    values = dataclasses.asdict(dataclasses.replace(launch, trace=None))
+    del values["trace"]
+    return values
+
+
 def _figures(report: LaunchReport | Report) -> str:
     counts = " ".join(f"{report.instructions[pipe]:9,}" for pipe in PIPES)
     moved = f"{_bytes(report.global_bytes_read):>10} {_bytes(report.global_bytes_written):>10}"
@@ -171,4 +181,8 @@ def _launch(values: Mapping[str, Any]) -> LaunchReport:
     fields["findings"] = tuple(Finding(**finding) for finding in fields["findings"])
     if "timing" in fields:
         fields["timing"] = _timing.from_dict(fields["timing"])
+    if values.get("record") is not None:
+        from ascend_attention._trace import Trace  # needs the compiled module, which made the record
+
+        fields["trace"] = Trace(values["record"])
     return LaunchReport(**fields)

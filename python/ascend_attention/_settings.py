@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 from ascend_attention import _core
 from ascend_attention._arguments import as_text
 from ascend_attention._report import Report, from_dicts
+from ascend_attention._trace import Trace, no_trace
 
 # Without a block in force, the environment decides at each call.
 _current: ContextVar[_core.SettingsScope | None] = ContextVar("ascend_attention_settings", default=None)
@@ -43,6 +44,23 @@ class SimulatorRun:
     def report(self) -> Report:
         """Every launch so far of this block, those that failed included."""
         return self._source if isinstance(self._source, Report) else from_dicts(self._source.reports())
+
+    @property
+    def trace(self) -> Trace:
+        """The timeline of this block's last timed launch.
+
+        Raises:
+            AttentionError: there is none: the mode is not "timed", or nothing has been launched.
+        """
+        traces = self.traces
+        if not traces:
+            return no_trace("simulator", self.report)
+        return traces[-1]
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """The timelines of all timed launches so far, in their order."""
+        return tuple(launch.trace for launch in self.report.launches if launch.trace is not None)
 
     def __reduce__(self) -> tuple[type[SimulatorRun], tuple[Report]]:
         return SimulatorRun, (self.report,)

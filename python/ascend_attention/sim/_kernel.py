@@ -11,6 +11,7 @@ from typing import Any
 from ascend_attention import _core, _settings
 from ascend_attention._arguments import as_bool, as_float, as_int
 from ascend_attention._report import Finding, Report, from_dicts
+from ascend_attention._trace import Trace, no_trace
 from ascend_attention.sim._arguments import prepare
 from ascend_attention.sim._signature import ENTRY, Parameter
 
@@ -41,6 +42,16 @@ class Result:
     def printed(self) -> str:
         """What printf, ASSERT and DumpTensor of the kernel said."""
         return self.report.printed
+
+    @property
+    def trace(self) -> Trace:
+        """The timeline of a launch in timed mode.
+
+        Raises:
+            AttentionError: the mode was another one, or the launch failed.
+        """
+        trace = self.report.launches[-1].trace
+        return no_trace("sim", self.report) if trace is None else trace
 
     @property
     def ok(self) -> bool:

@@ -36,6 +36,7 @@ public:
     Mode mode() const { return mode_; }
     KernelKind kind() const { return kind_; }
     const std::string& soc() const { return soc_; }
+    const std::string& kernel_name() const { return kernel_name_; }
     std::uint32_t blocks() const { return blocks_; }
     std::uint64_t instruction_limit() const { return instruction_limit_; }
     bool traces_sync() const { return record_sync_ || !ignored_.empty(); }

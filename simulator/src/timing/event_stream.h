@@ -55,10 +55,11 @@ struct InstructionKey {
     DType dtype = DType::kOther;    // of the widest operand
     Space source = Space::kGlobal;  // of the first operand read, and of the one written: the path of a move
     Space target = Space::kGlobal;
+    bool units_are_bytes = false;  // else repeats, or fractal products
 
     bool operator==(const InstructionKey& other) const {
         return name == other.name && pipe == other.pipe && dtype == other.dtype && source == other.source &&
-               target == other.target;
+               target == other.target && units_are_bytes == other.units_are_bytes;
     }
 };
 

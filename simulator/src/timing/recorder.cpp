@@ -85,6 +85,7 @@ void EventRecorder::End() {
             units_ += stream_.transfers[step_.first_transfer + i].bytes();
         }
         units_ = units_ != 0 ? units_ : local_bytes_;
+        key_.units_are_bytes = true;
     }
     polled_address_ = 0;
     step_.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_, 0xFFFFFFFFU));

@@ -99,7 +99,9 @@ private:
                 break;
             case StepKind::kInstruction:
                 if (step.pipe == Pipe::kScalar) {
+                    const double start = state.scalar_time;
                     state.scalar_time += state.CostOf(step).Occupancy(step.units, 0);
+                    Note(state, start, state.scalar_cause, state.scalar_by);
                     return true;
                 }
                 break;
@@ -132,8 +134,10 @@ private:
             state.held_by = step.id;
             return false;
         }
+        const double start = state.scalar_time;
         state.scalar_time += figures_.sync_issue;
         state.Delay(raises.front().time, Cause::kCrossFlag, raises.front().by);
+        Note(state, start, Cause::kCrossFlag, raises.front().by);
         raises.pop_front();
         return true;
     }
@@ -145,10 +149,21 @@ private:
             state.held_by = EventKey(step);
             return false;
         }
+        const double start = state.scalar_time;
         state.scalar_time += figures_.sync_issue;
         state.Delay(told.front().time, Cause::kFlag, told.front().by);
+        Note(state, start, Cause::kFlag, told.front().by);
         told.pop_front();
         return true;
+    }
+
+    // What the scalar unit did itself, or waited for, since `start`.
+    static void Note(CoreState& state, double start, Cause cause, StepRef by) {
+        TimedStep& timed = state.timeline.steps[state.next];
+        timed.start = start;
+        timed.occupancy = static_cast<float>(state.scalar_time - start);
+        timed.cause = cause;
+        timed.by = by;
     }
 
     // PipeBarrier<PIPE_ALL>: every queue empty and every result there.
@@ -159,10 +174,12 @@ private:
                 return false;
             }
         }
+        const double start = state.scalar_time;
         state.scalar_time += figures_.sync_issue;
         for (const PipeState& pipe : state.pipes) {
             state.Delay(pipe.complete_at, Cause::kFlag, pipe.last_complete);
         }
+        Note(state, start, state.scalar_cause, state.scalar_by);
         return true;
     }
 
@@ -214,6 +231,7 @@ private:
                     return false;
                 }
                 queue.HoldUntil(std::max(now, told.front().time), Cause::kFlag, told.front().by);
+                state.timeline.steps[entry.step].by = told.front().by;
                 told.pop_front();
                 return true;
             }

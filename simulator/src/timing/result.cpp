@@ -35,15 +35,16 @@ TimingSummary Summarise(const Timeline& timeline, const CostTable& costs, Assump
 
 TimingResult PredictTime(Machine& machine, CostSource source) {
     TimingResult result;
+    RunRecord record;
     const Soc& soc = FindSoc(machine.soc());
     std::vector<ReplayCore> cores;
     for (const std::unique_ptr<Core>& core : machine.cores()) {
-        result.streams.push_back(core->recorder()->TakeStream());
-        result.cores.push_back(core->name());
+        const CoreIdentity& identity = core->identity();
+        record.streams.push_back(core->recorder()->TakeStream());
+        record.cores.push_back(RecordedCore{core->name(), identity.block, identity.type == CoreType::kCube});
     }
-    for (std::size_t i = 0; i < result.streams.size(); ++i) {
-        const CoreIdentity& identity = machine.cores()[i]->identity();
-        cores.push_back(ReplayCore{&result.streams[i], identity.block, identity.type == CoreType::kCube});
+    for (std::size_t i = 0; i < record.streams.size(); ++i) {
+        cores.push_back(ReplayCore{&record.streams[i], record.cores[i].block, record.cores[i].cube});
     }
     result.clock_hz = soc.clock_hz;
     ReplaySettings settings;
@@ -53,11 +54,28 @@ TimingResult PredictTime(Machine& machine, CostSource source) {
     settings.l2_bytes = soc.l2_bytes;
     for (const Assumption assumption : {Assumption::kLow, Assumption::kHigh, Assumption::kMiddle}) {
         settings.assumption = assumption;
-        result.timeline = Replay(cores, settings);
+        record.timeline = Replay(cores, settings);
         result.summaries[static_cast<std::size_t>(assumption)] =
-            Summarise(result.timeline, *settings.costs, assumption, soc, IsMix(machine.kind()));
+            Summarise(record.timeline, *settings.costs, assumption, soc, IsMix(machine.kind()));
     }
+    record.kernel = machine.kernel_name();
+    record.soc = machine.soc();
+    record.costs = source == CostSource::kMeasured ? "measured" : "documented";
+    record.clock_hz = soc.clock_hz;
+    record.head_microseconds = result.summaries[static_cast<std::size_t>(Assumption::kMiddle)].head_microseconds;
+    result.record = std::make_shared<KeptRecord>(std::move(record));
     return result;
+}
+
+std::size_t RunRecord::bytes() const {
+    std::size_t total = 0;
+    for (const EventStream& stream : streams) {
+        total += stream.steps.capacity() * sizeof(Step) + stream.transfers.capacity() * sizeof(Transfer);
+    }
+    for (const CoreTimeline& core : timeline.cores) {
+        total += core.steps.capacity() * sizeof(TimedStep);
+    }
+    return total;
 }
 
 }  // namespace ascend_attention::sim

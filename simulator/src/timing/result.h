@@ -4,9 +4,9 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <memory>
 
+#include "timing/record.h"
 #include "timing/replay.h"
 
 namespace ascend_attention::sim {
@@ -27,9 +27,7 @@ struct TimingSummary {
 };
 
 struct TimingResult {
-    std::vector<EventStream> streams;  // by core
-    std::vector<std::string> cores;
-    Timeline timeline;  // middle assumption
+    std::shared_ptr<KeptRecord> record;  // streams, cores and the timeline of the middle assumption
     std::array<TimingSummary, 3> summaries;
     double clock_hz = 0;
 };

@@ -37,7 +37,9 @@ struct TimedStep {
 };
 
 struct CoreTimeline {
-    std::vector<TimedStep> steps;  // as EventStream::steps; only instructions have times
+    // As EventStream::steps. Instructions have times, and so has what the scalar unit waits for: a cross-core flag, a
+    // flag set for it, an end of all pipes. A wait of another pipe has `by` only: who told it.
+    std::vector<TimedStep> steps;
     double finish = 0;
     double cube_work = 0;  // cycles of products alone
     double busy[kPipeCount] = {};

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What timed launches leave behind, for run.trace.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim_bindings.h"
+#include "timing/record.h"
+#include "timing/trace_json.h"
+#include "timing/trace_walk.h"
+
+namespace py = pybind11;
+
+namespace ascend_attention::python {
+
+namespace {
+
+using Record = std::shared_ptr<const sim::RunRecord>;
+
+sim::TraceWindow WindowOf(const sim::RunRecord& record, std::int64_t begin, std::int64_t end,
+                          const std::vector<std::size_t>& cores) {
+    sim::TraceWindow window;
+    window.begin = begin;
+    window.end = end < 0 ? window.end : end;
+    window.cores.assign(record.cores.size(), false);
+    for (const std::size_t core : cores) {
+        window.cores.at(core) = true;
+    }
+    return window;
+}
+
+Record Held(const sim::KeptRecord& kept) {
+    Record record = kept.Get();
+    if (record == nullptr) {
+        throw std::runtime_error("the record has been released");
+    }
+    return record;
+}
+
+py::dict Describe(const sim::KeptRecord& kept) {
+    const Record record = Held(kept);
+    py::dict result;
+    result["kernel"] = record->kernel;
+    result["soc"] = record->soc;
+    result["costs"] = record->costs;
+    result["clock_hz"] = record->clock_hz;
+    result["cycles"] = record->timeline.cycles;
+    result["bytes"] = record->bytes();
+    py::list cores;
+    for (const sim::RecordedCore& core : record->cores) {
+        cores.append(py::make_tuple(core.name, core.block, core.cube));
+    }
+    result["cores"] = cores;
+    return result;
+}
+
+// Python's lock is held while a piece is handed over, not while it is written.
+py::tuple Write(const sim::KeptRecord& kept, const py::function& sink, std::int64_t begin, std::int64_t end,
+                const std::vector<std::size_t>& cores, std::uint64_t most_events) {
+    const Record record = Held(kept);
+    const sim::TraceWindow window = WindowOf(*record, begin, end, cores);
+    const py::gil_scoped_release release;
+    const sim::TraceCount count =
+        sim::WriteTrace(*record, window, most_events, [&sink](const char* data, std::size_t size) {
+            const py::gil_scoped_acquire acquire;
+            sink(py::bytes(data, size));
+        });
+    const py::gil_scoped_acquire acquire;
+    return py::make_tuple(count.events, count.left_out, count.cut);
+}
+
+}  // namespace
+
+void BindTrace(py::module_& m) {
+    py::class_<sim::KeptRecord, std::shared_ptr<sim::KeptRecord>>(m, "RunRecord", "Every step of a timed launch.")
+        .def_property_readonly("released", [](const sim::KeptRecord& kept) { return kept.Get() == nullptr; })
+        .def("release", &sim::KeptRecord::Release, "Gives the memory back, for every report that shares it.")
+        .def("describe", &Describe,
+             "{'kernel', 'soc', 'costs', 'clock_hz', 'cycles', 'bytes', 'cores': [(name, block, cube)]}")
+        .def("write", &Write, py::arg("sink"), py::arg("begin"), py::arg("end"), py::arg("cores"),
+             py::arg("most_events"),
+             "Calls sink(bytes) with the pieces of a Chrome trace. begin, end: nanoseconds, -1 = to the end; cores:\n"
+             "indices. Returns (events, events left out, nanosecond of the cut or -1).");
+}
+
+}  // namespace ascend_attention::python

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of a timed launch, for looking at. Modelled, not measured: docs/timing.md."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import secrets
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+from ascend_attention import _core
+from ascend_attention._arguments import as_float, as_int, refuse, refuse_type
+
+if TYPE_CHECKING:
+    from ascend_attention._report import Report
+
+Cores = str | int | Sequence[str | int]
+
+_MOST_EVENTS = 1_000_000
+_GZIP_LEVEL = 4  # repetitive text: higher levels take longer and gain next to nothing
+
+
+@dataclass(frozen=True)
+class SavedTrace:
+    """What ``Trace.save`` wrote: bars, and two events for each arrow."""
+
+    path: Path
+    events: int
+    left_out: int = 0  # later events of the window, because of max_events
+    capped_at_us: float | None = None  # where the file therefore ends
+
+    def __str__(self) -> str:
+        text = f"{self.path}: {self.events:,} events"
+        if self.capped_at_us is not None:
+            text += f" up to {self.capped_at_us:,.3f} us (modelled); {self.left_out:,} later ones are left out"
+        return text
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of a run: nanoseconds (``end`` -1: to its end) and the indices of cores."""
+
+    begin: int
+    end: int
+    cores: tuple[int, ...]
+
+
+class Trace:
+    """One timed launch, instruction by instruction. Made by timed mode: ``run.trace``, ``result.trace``.
+
+    It keeps 56 bytes per instruction and 40 per piece of global memory moved, until the report is gone or ``release``
+    is called.
+    """
+
+    def __init__(self, record: _core.RunRecord | None) -> None:
+        self._record = record
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        start_us: float | None = None,
+        end_us: float | None = None,
+        cores: Cores | None = None,
+        max_events: int = _MOST_EVENTS,
+    ) -> SavedTrace:
+        """Writes a Chrome trace, which https://ui.perfetto.dev opens: a process for each core, a thread for each pipe.
+
+        Args:
+            path: ends in ".json", or in ".json.gz" for a compressed one. The file is there when it is complete.
+            start_us, end_us: modelled microseconds since the first instruction; what reaches into them is kept.
+            cores: names as the report has them ("block 0 AIC"), numbers of blocks, or a list of these. None: all.
+            max_events: bars, and two for each arrow. What begins later is left out, with a warning and with a note in
+                the file.
+
+        Raises:
+            AttentionError: a path or window that cannot be.
+            TypeError: an argument of another type.
+            OSError: the file cannot be written. What was there before is untouched.
+        """
+        target = _path("trace.save", path, (".json", ".json.gz"))
+        record = self._held("trace.save")
+        window = window_of("trace.save", record.describe(), start_us, end_us, cores)
+        most = as_int("trace.save", "max_events", max_events)
+        if most < 1:
+            refuse("trace.save", "max_events", str(most), "1 and more")
+        with whole_file(target) as file:
+            if target.name.lower().endswith(".gz"):
+                with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as packed:
+                    counts = record.write(packed.write, window.begin, window.end, list(window.cores), most)
+            else:
+                counts = record.write(file.write, window.begin, window.end, list(window.cores), most)
+        events, left_out, cut = counts
+        saved = SavedTrace(target, events, left_out, None if cut < 0 else cut / 1000)
+        if left_out:
+            warnings.warn(f"trace.save: {saved} (max_events); see start_us, end_us, cores", stacklevel=2)
+        return saved
+
+    def release(self) -> None:
+        """Gives the memory back. ``save`` and ``plot`` then refuse, for every report of the launch."""
+        if self._record is not None:
+            self._record.release()
+
+    def _held(self, function: str) -> _core.RunRecord:
+        if self._record is None:
+            refuse(function, "trace", "a copy from another process", "the trace of the run itself: it does not travel")
+        if self._record.released:
+            refuse(function, "trace", "one that has been released", "a trace that is still held")
+        return self._record
+
+    def __repr__(self) -> str:
+        if self._record is None or self._record.released:
+            return "<trace, released>"
+        about = self._record.describe()
+        microseconds = about["cycles"] / about["clock_hz"] * 1e6
+        return f"<trace of {about['kernel']} on {about['soc']}, {microseconds:.1f} us modelled>"
+
+    def __deepcopy__(self, memo: object) -> Trace:
+        return self
+
+    def __reduce__(self) -> tuple[type[Trace], tuple[None]]:
+        return Trace, (None,)
+
+
+def no_trace(owner: str, report: Report) -> NoReturn:
+    """Refuses to give a trace that does not exist."""
+    modes = sorted({launch.mode for launch in report.launches})
+    given = f"mode {', '.join(map(repr, modes))}" if modes else "no launch so far"
+    if "timed" in modes:
+        given = "a timed launch without one: it failed, or it is a copy from another process"
+    refuse(owner, "trace", given, "a launch in mode 'timed'")
+
+
+def window_of(
+    function: str, about: dict[str, Any], start_us: float | None, end_us: float | None, cores: Cores | None
+) -> Window:
+    last = about["cycles"] / about["clock_hz"] * 1e6
+    start = 0.0 if start_us is None else as_float(function, "start_us", start_us)
+    if not 0 <= start <= last:
+        refuse(function, "start_us", f"{start:g}", f"0..{last:.3f}, where the run ends")
+    end = math.inf if end_us is None else as_float(function, "end_us", end_us)
+    if not end > start:
+        refuse(function, "end_us", f"{end:g}", f"more than start_us, which is {start:g}")
+    return Window(
+        math.floor(start * 1000),
+        -1 if end > last else math.ceil(end * 1000),
+        tuple(_indices(function, about["cores"], cores)),
+    )
+
+
+def _indices(function: str, known: Sequence[tuple[str, int, bool]], wanted: Cores | None) -> list[int]:
+    if wanted is None:
+        return list(range(len(known)))
+    allowed = "a core's name as the report has it, the number of a block, or a list of these"
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+        wanted = [wanted]
+    chosen: set[int] = set()
+    for item in wanted:
+        if isinstance(item, str):
+            found = [index for index, (name, _, _) in enumerate(known) if name == item]
+        elif hasattr(type(item), "__index__") and not isinstance(item, bool):
+            number = as_int(function, "cores", item)
+            found = [index for index, (_, block, _) in enumerate(known) if block == number]
+        else:
+            refuse_type(function, "cores", item, allowed)
+        if not found:
+            refuse(function, "cores", repr(item), f"{allowed}; the run has {_listed([name for name, _, _ in known])}")
+        chosen.update(found)
+    if not chosen:
+        refuse(function, "cores", "none", allowed)
+    return sorted(chosen)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 6 else f"{names[0]} to {names[-1]}"
+
+
+def _path(function: str, path: object, suffixes: tuple[str, ...]) -> Path:
+    allowed = f"a path that ends in {' or '.join(suffixes)}"
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
+        refuse_type(function, "path", path, allowed)
+    text = os.fspath(path)
+    name = os.path.basename(text)
+    if "\0" in text or not name.lower().endswith(suffixes) or name.lower() in suffixes:
+        shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
+        refuse(function, "path", repr(shown), allowed)
+    return Path(text)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes its place when it is complete; before that it has another name beside it."""
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a directory")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is not a regular file")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no directory {target.parent}")
+    beside = target.parent / f".{secrets.token_hex(8)}.writing"
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.replace(beside, target)
+    except BaseException:
+        os.unlink(beside)
+        raise
