@@ -156,9 +156,9 @@ Access::~Access() {
     }
 }
 
-void Access::CostsAs(const char* name, std::uint64_t rows) {
+void Access::CostsAs(const CostRows& names, std::uint64_t rows) {
     if (recorder_ != nullptr) {
-        recorder_->CostsAs(name, rows);
+        recorder_->CostsAs(names, rows);
     }
 }
 

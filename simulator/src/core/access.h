@@ -31,6 +31,17 @@ struct Region {
 enum class VectorRegister : std::uint8_t { kExtreme, kSum, kMerged };
 inline constexpr int kVectorRegisterCount = 3;
 
+// Names of cost rows of a move, by how its rows lie in global memory: without a gap, or else by what their distances
+// (of rows written, their addresses too) are multiples of.
+struct CostRows {
+    const char* dense;
+    const char* aligned512;
+    const char* aligned256;
+    const char* aligned128;
+    const char* aligned32;
+    const char* unaligned;
+};
+
 // One instruction being executed. Construct it first (it counts the instruction, ticks its pipe, bounds the run),
 // then Require() every documented parameter rule, then declare all Reads, then all Writes, then compute.
 class Access {
@@ -79,8 +90,8 @@ public:
     // How much the instruction has to do, in units of its cost row (repeats, fractal products). Without the call:
     // bytes.
     void Work(std::uint64_t units);
-    // The name of the cost row, where one call means instructions of different cost; rows where it goes by them.
-    void CostsAs(const char* name, std::uint64_t rows);
+    // The name of the cost row, where it depends on how the rows lie in global memory, and how many rows there are.
+    void CostsAs(const CostRows& names, std::uint64_t rows);
 
     Core& core() const { return core_; }
 

@@ -71,6 +71,14 @@ void ForEachSourceRegion(const FixpipeCall& move, std::uint64_t nd, Function fun
     }
 }
 
+// Rows are stored in pieces of 512 bytes where they lie on such, in smaller ones elsewhere.
+constexpr CostRows kCosts{"Fixpipe",
+                          "Fixpipe",
+                          "Fixpipe rows unaligned",
+                          "Fixpipe rows unaligned",
+                          "Fixpipe rows unaligned",
+                          "Fixpipe rows unaligned"};
+
 // The result in pieces of a row: `columns` wide, the last possibly narrower.
 struct Layout {
     std::uint64_t columns;
@@ -237,6 +245,7 @@ void Execute(const FixpipeCall& given) {
             data = carries ? access.ReadsToCarry(move.source, "src", region) : access.Reads(move.source, "src", region);
         });
     }
+    access.CostsAs(kCosts, move.m_size * move.nd_count);
     GlobalStore store(access, move.target, "dst", regions.whole);
     store.Extend(access, regions.last);
     for (std::uint64_t nd = 0; nd < move.nd_count; ++nd) {

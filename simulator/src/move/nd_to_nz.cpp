@@ -92,6 +92,14 @@ void CarryGroups(Access& access, const CopyNdToNzCall& copy, std::uint64_t targe
     }
 }
 
+// Rows that follow each other without a gap come as one piece of memory; others cost by the row.
+constexpr CostRows kCosts{"DataCopy ND2NZ",
+                          "DataCopy ND2NZ rows of 512",
+                          "DataCopy ND2NZ rows of 256",
+                          "DataCopy ND2NZ rows of 128",
+                          "DataCopy ND2NZ rows of 32",
+                          "DataCopy ND2NZ rows unaligned"};
+
 }  // namespace
 
 void Execute(const CopyNdToNzCall& copy) {
@@ -101,13 +109,13 @@ void Execute(const CopyNdToNzCall& copy) {
     if (copy.nd_count == 0 || copy.rows == 0 || copy.columns == 0) {
         return;
     }
-    access.CostsAs("DataCopy ND2NZ", std::uint64_t{copy.nd_count} * copy.rows);
     const std::uint64_t row_bytes = std::uint64_t{copy.columns} * copy.element_bytes;
     const std::uint64_t groups = CeilDivide(row_bytes, kBlockBytes);
     const std::uint64_t source_row = std::uint64_t{copy.source_row_stride} * copy.element_bytes;
     // With one matrix the strides between matrices mean nothing.
     const std::uint64_t source_matrix = std::uint64_t{copy.source_matrix_stride} * copy.element_bytes;
     const std::uint64_t target_matrix = std::uint64_t{copy.target_matrix_stride} * copy.element_bytes;
+    access.CostsAs(kCosts, std::uint64_t{copy.nd_count} * copy.rows);
 
     const Region source_region = copy.nd_count == 1
                                      ? Pieces(0, row_bytes, copy.rows, source_row)

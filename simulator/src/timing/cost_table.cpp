@@ -42,7 +42,7 @@ std::string Join(const std::string& name, const std::string& dtype) { return nam
 }  // namespace
 
 double Cost::Occupancy(double units, double rows) const {
-    return std::max({minimum, fixed + per_unit * units, per_row * rows});
+    return std::max(minimum, fixed + std::max(per_unit * units, per_row * rows));
 }
 
 CostTable::CostTable(const std::string& instructions, const std::string& machine, CostSource source) {

@@ -12,14 +12,14 @@
 
 namespace ascend_attention::sim {
 
-// How long an instruction keeps its pipe (max(minimum, fixed + per_unit * units)) and how much later its result is
-// there (`tail`): the next one on the pipe starts before that.
+// How long an instruction keeps its pipe: max(minimum, fixed + max(per_unit * units, per_row * rows)). Its result is
+// there `tail` later; the next one on the pipe starts before that.
 struct Cost {
     double per_unit = 0;
     double fixed = 0;
     double minimum = 0;
     double tail = 0;
-    double per_row = 0;  // moves of rows: at least so many cycles a row
+    double per_row = 0;  // moves of rows that go by the row
 
     double Occupancy(double units, double rows) const;
 };

@@ -37,6 +37,27 @@ int WidthOf(DType dtype) {
     }
 }
 
+const char* NameFor(const CostRows& names, const Transfer& transfer) {
+    const bool dense0 = transfer.count0 == 1 || transfer.stride0 == transfer.row_bytes;
+    const bool dense1 = transfer.count1 == 1 || transfer.stride1 == std::uint64_t{transfer.row_bytes} * transfer.count0;
+    if (dense0 && dense1) {
+        return names.dense;
+    }
+    // What is published about loads goes by the distance between rows alone.
+    const std::uint64_t bits = (transfer.write ? transfer.address : 0) | (transfer.count0 > 1 ? transfer.stride0 : 0) |
+                               (transfer.count1 > 1 ? transfer.stride1 : 0);
+    if (bits % 512 == 0) {
+        return names.aligned512;
+    }
+    if (bits % 256 == 0) {
+        return names.aligned256;
+    }
+    if (bits % 128 == 0) {
+        return names.aligned128;
+    }
+    return bits % 32 == 0 ? names.aligned32 : names.unaligned;
+}
+
 }  // namespace
 
 void EventRecorder::Begin(const Call& call) {
@@ -45,6 +66,7 @@ void EventRecorder::Begin(const Call& call) {
     step_.site = SiteIndex(call.site);
     step_.first_transfer = static_cast<std::uint32_t>(stream_.transfers.size());
     key_ = InstructionKey{call.name, call.pipe, DType::kOther, Space::kGlobal, Space::kGlobal};
+    names_ = nullptr;
     has_source_ = false;
     has_target_ = false;
     units_ = 0;
@@ -86,6 +108,9 @@ void EventRecorder::End() {
         }
         units_ = units_ != 0 ? units_ : local_bytes_;
         key_.units_are_bytes = true;
+    }
+    if (names_ != nullptr && step_.transfers != 0) {
+        key_.name = NameFor(*names_, stream_.transfers[step_.first_transfer]);
     }
     polled_address_ = 0;
     step_.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_, 0xFFFFFFFFU));

@@ -20,9 +20,9 @@ public:
     void Operand(const Operand& operand, bool write, const Region& region, const GlobalRegion* buffer);
     // The operand with most repeats counts.
     void Work(std::uint64_t units) { units_ = units > units_ ? units : units_; }
-    // The name of the cost row, where it is not that of the call.
-    void CostsAs(const char* name, std::uint64_t rows) {
-        key_.name = name;
+    // The name of the cost row goes by how the rows lie in global memory.
+    void CostsAs(const CostRows& names, std::uint64_t rows) {
+        names_ = &names;
         step_.rows = static_cast<std::uint32_t>(rows);
     }
     void End();
@@ -44,6 +44,7 @@ private:
     EventStream stream_;
     Step step_;
     InstructionKey key_;
+    const CostRows* names_ = nullptr;
     bool has_source_ = false;
     bool has_target_ = false;
     std::uint64_t units_ = 0;

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = A B for half matrices in the way of the published matmul examples: 128 x 256 results at a time, k in steps of 64,
+// large pieces of A (128 x 512) and B (256 x 256) in L1, everything but L0C in two buffers. A core computes the first
+// `tiles` of the results in its part of C, column by column; `narrow` rounds C to half.
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+namespace {
+
+constexpr int32_t kRows = 128;
+constexpr int32_t kColumns = 256;
+constexpr int32_t kStep = 64;    // k of one Mmad
+constexpr int32_t kLeft = 512;   // k of a piece of A
+constexpr int32_t kRight = 256;  // and of B
+constexpr int32_t kFractal = 16;
+constexpr int32_t kFractalElements = kFractal * kFractal;
+constexpr int32_t kL0 = 3;  // M_MTE1 0 to 2 belong to TPipe
+
+struct Shape {
+    int32_t rows;
+    int32_t columns;
+    int32_t depth;
+    int32_t part_rows;  // of C, one core
+    int32_t part_columns;
+};
+
+class Core {
+public:
+    __aicore__ inline Core(TPipe& pipe, GM_ADDR a, GM_ADDR b, GM_ADDR c, const Shape& shape, bool narrow)
+        : shape_(shape), narrow_(narrow) {
+        pipe.InitBuffer(l1_, 2 * (kRows * kLeft + kRight * kColumns) * sizeof(half));
+        pipe.InitBuffer(l0a_, 2 * kRows * kStep * sizeof(half));
+        pipe.InitBuffer(l0b_, 2 * kStep * kColumns * sizeof(half));
+        pipe.InitBuffer(l0c_, kRows * kColumns * sizeof(float));
+        const int32_t parts = shape.columns / shape.part_columns + (shape.columns % shape.part_columns != 0);
+        first_row_ = int32_t(GetBlockIdx()) / parts * shape.part_rows;
+        first_column_ = int32_t(GetBlockIdx()) % parts * shape.part_columns;
+        a_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(a));
+        b_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(b));
+        c_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(c));
+        narrow_c_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(c));
+    }
+
+    __aicore__ inline void Run(int32_t tiles) {
+        for (int32_t i = 0; i < 4; ++i) {
+            SetFlag<HardEvent::MTE1_MTE2>(i);
+        }
+        SetFlag<HardEvent::M_MTE1>(kL0);
+        SetFlag<HardEvent::M_MTE1>(kL0 + 1);
+        SetFlag<HardEvent::FIX_M>(0);
+        const int32_t pieces = shape_.depth / kRight;
+        const int32_t all = tiles * pieces;
+        for (int32_t piece = 0; piece <= all; ++piece) {
+            if (piece < all) {
+                Load(piece, piece / pieces, piece % pieces * kRight);
+            }
+            if (piece > 0) {
+                Compute(piece - 1, (piece - 1) / pieces, (piece - 1) % pieces, pieces);
+            }
+        }
+        for (int32_t i = 0; i < 4; ++i) {
+            WaitFlag<HardEvent::MTE1_MTE2>(i);
+        }
+        WaitFlag<HardEvent::M_MTE1>(kL0);
+        WaitFlag<HardEvent::M_MTE1>(kL0 + 1);
+        WaitFlag<HardEvent::FIX_M>(0);
+    }
+
+private:
+    __aicore__ inline int32_t RowOf(int32_t tile) const {
+        return first_row_ + tile % (shape_.part_rows / kRows) * kRows;
+    }
+    __aicore__ inline int32_t ColumnOf(int32_t tile) const {
+        return first_column_ + tile / (shape_.part_rows / kRows) * kColumns;
+    }
+    __aicore__ inline LocalTensor<half> Left(int32_t buffer) { return l1_.Get<half>()[buffer * kRows * kLeft]; }
+    __aicore__ inline LocalTensor<half> Right(int32_t buffer) {
+        return l1_.Get<half>()[2 * kRows * kLeft + buffer * kRight * kColumns];
+    }
+
+    __aicore__ inline void ToNz(const LocalTensor<half>& target, const GlobalTensor<half>& source, int32_t rows,
+                                int32_t columns, int32_t pitch) {
+        Nd2NzParams params;
+        params.ndNum = 1;
+        params.nValue = rows;
+        params.dValue = columns;
+        params.srcNdMatrixStride = 0;
+        params.srcDValue = pitch;
+        params.dstNzC0Stride = rows;
+        params.dstNzNStride = 1;
+        params.dstNzMatrixStride = 0;
+        DataCopy(target, source, params);
+    }
+
+    // Pieces of A hold two pieces of B along k.
+    __aicore__ inline void Load(int32_t piece, int32_t tile, int32_t k) {
+        if (k % kLeft == 0) {
+            const int32_t buffer = left_loads_++ % 2;
+            WaitFlag<HardEvent::MTE1_MTE2>(2 + buffer);
+            ToNz(Left(buffer), a_[int64_t(RowOf(tile)) * shape_.depth + k], kRows, kLeft, shape_.depth);
+        }
+        const int32_t buffer = piece % 2;
+        WaitFlag<HardEvent::MTE1_MTE2>(buffer);
+        ToNz(Right(buffer), b_[int64_t(k) * shape_.columns + ColumnOf(tile)], kRight, kColumns, shape_.columns);
+        SetFlag<HardEvent::MTE2_MTE1>(buffer);
+    }
+
+    __aicore__ inline void Compute(int32_t piece, int32_t tile, int32_t index, int32_t pieces) {
+        const int32_t buffer = piece % 2;
+        const int32_t half_left = index % (kLeft / kRight);
+        if (half_left == 0) {
+            left_ = left_uses_++ % 2;
+        }
+        WaitFlag<HardEvent::MTE2_MTE1>(buffer);
+        for (int32_t step = 0; step < kRight / kStep; ++step) {
+            const int32_t l0 = step % 2;
+            WaitFlag<HardEvent::M_MTE1>(kL0 + l0);
+            LoadLeft(l0, half_left * kRight + step * kStep);
+            LoadRight(l0, buffer, step * kStep);
+            SetFlag<HardEvent::MTE1_M>(l0);
+            if (index == 0 && step == 0) {
+                WaitFlag<HardEvent::FIX_M>(0);
+            }
+            WaitFlag<HardEvent::MTE1_M>(l0);
+            MmadParams params;
+            params.m = kRows;
+            params.n = kColumns;
+            params.k = kStep;
+            params.cmatrixInitVal = index == 0 && step == 0;
+            Mmad(l0c_.Get<float>(), l0a_.Get<half>()[l0 * kRows * kStep], l0b_.Get<half>()[l0 * kStep * kColumns],
+                 params);
+            SetFlag<HardEvent::M_MTE1>(kL0 + l0);
+        }
+        SetFlag<HardEvent::MTE1_MTE2>(buffer);
+        if (half_left == kLeft / kRight - 1) {
+            SetFlag<HardEvent::MTE1_MTE2>(2 + left_);
+        }
+        if (index == pieces - 1) {
+            Store(tile);
+        }
+    }
+
+    __aicore__ inline void LoadLeft(int32_t l0, int32_t k) {
+        constexpr int32_t kRowFractals = kRows / kFractal;
+        constexpr int32_t kStepFractals = kStep / kFractal;
+        LoadData2DParams params;
+        params.repeatTimes = kStepFractals;
+        params.srcStride = kRowFractals;
+        const LocalTensor<half> source = Left(left_)[k * kRows];
+        for (int32_t i = 0; i < kRowFractals; ++i) {
+            LoadData(l0a_.Get<half>()[l0 * kRows * kStep + i * kStepFractals * kFractalElements],
+                     source[i * kFractalElements], params);
+        }
+    }
+
+    __aicore__ inline void LoadRight(int32_t l0, int32_t buffer, int32_t k) {
+        LoadData2DParams params;
+        params.repeatTimes = kColumns / kFractal;
+        params.srcStride = kRight / kFractal;
+        params.ifTranspose = true;
+        for (int32_t i = 0; i < kStep / kFractal; ++i) {
+            LoadData(l0b_.Get<half>()[l0 * kStep * kColumns + i * kFractal * kColumns],
+                     Right(buffer)[(k + i * kFractal) * kFractal], params);
+        }
+    }
+
+    __aicore__ inline void Store(int32_t tile) {
+        SetFlag<HardEvent::M_FIX>(0);
+        WaitFlag<HardEvent::M_FIX>(0);
+        FixpipeParamsV220 params;
+        params.nSize = kColumns;
+        params.mSize = kRows;
+        params.srcStride = kRows;
+        params.dstStride = shape_.columns;
+        const int64_t target = int64_t(RowOf(tile)) * shape_.columns + ColumnOf(tile);
+        if (narrow_) {
+            params.quantPre = QuantMode_t::F322F16;
+            Fixpipe<half, float, CFG_ROW_MAJOR>(narrow_c_[target], l0c_.Get<float>(), params);
+        } else {
+            Fixpipe<float, float, CFG_ROW_MAJOR>(c_[target], l0c_.Get<float>(), params);
+        }
+        SetFlag<HardEvent::FIX_M>(0);
+    }
+
+    Shape shape_;
+    bool narrow_;
+    int32_t first_row_;
+    int32_t first_column_;
+    int32_t left_ = 0;
+    int32_t left_loads_ = 0;
+    int32_t left_uses_ = 0;
+    TBuf<TPosition::A1> l1_;  // A twice, B twice
+    TBuf<TPosition::A2> l0a_;
+    TBuf<TPosition::B2> l0b_;
+    TBuf<TPosition::CO1> l0c_;
+    GlobalTensor<half> a_;
+    GlobalTensor<half> b_;
+    GlobalTensor<float> c_;
+    GlobalTensor<half> narrow_c_;
+};
+
+}  // namespace
+
+extern "C" __global__ __aicore__ void tiled_matmul(GM_ADDR a, GM_ADDR b, GM_ADDR c, int32_t rows, int32_t columns,
+                                                   int32_t depth, int32_t part_rows, int32_t part_columns,
+                                                   int32_t tiles, int32_t narrow) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+    TPipe pipe;
+    Core core(pipe, a, b, c, Shape{rows, columns, depth, part_rows, part_columns}, narrow != 0);
+    core.Run(tiles);
+}
