@@ -2,6 +2,6 @@
 # The timing replay on streams made by hand: it needs nothing of the machine but the names of things.
 set(TIMING ${ROOT}/simulator/src/timing)
 add_executable(test_timing ${ROOT}/tests/timing/test_replay.cpp ${TIMING}/csv.cpp ${TIMING}/cost_table.cpp
-               ${TIMING}/memory_system.cpp ${TIMING}/replay.cpp ${TIMING_DATA} ${ROOT}/simulator/src/core/findings.cpp)
+               ${TIMING}/memory_system.cpp ${TIMING}/replay.cpp ${TIMING}/critical_path.cpp ${TIMING}/summary.cpp ${TIMING_DATA} ${ROOT}/simulator/src/core/findings.cpp)
 target_include_directories(test_timing PRIVATE ${SIM_INCLUDES} ${ROOT}/tests)
 add_test(NAME timing COMMAND test_timing)

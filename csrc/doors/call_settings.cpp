@@ -47,6 +47,16 @@ sim::Mode ModeFromName(const Place& place, const std::string& name) {
     Refuse(place, name, "'fast', 'checked', 'timed'");
 }
 
+sim::CostSource CostsFromName(const Place& place, const std::string& name) {
+    if (name == "measured") {
+        return sim::CostSource::kMeasured;
+    }
+    if (name == "documented") {
+        return sim::CostSource::kDocumented;
+    }
+    Refuse(place, name, "'measured', 'documented'");
+}
+
 Contract ContractFromName(const Place& place, const std::string& name) {
     if (name == "document") {
         return Contract::kDocument;

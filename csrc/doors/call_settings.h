@@ -27,8 +27,8 @@ ASCEND_ATTENTION_API void SetSettingsProvider(SettingsProvider provider);
 // The provider's answer, else DefaultSettings().
 ASCEND_ATTENTION_API CallSettings CurrentSettings();
 
-// ASCEND_ATTENTION_SIM (fast, checked), ASCEND_ATTENTION_SOC, ASCEND_ATTENTION_CONTRACT (document, extended), read at
-// each call. A value that means nothing is a Refusal.
+// ASCEND_ATTENTION_SIM (fast, checked, timed), ASCEND_ATTENTION_SOC, ASCEND_ATTENTION_CONTRACT (document, extended),
+// read at each call. A value that means nothing is a Refusal.
 ASCEND_ATTENTION_API CallSettings DefaultSettings();
 // Its two halves, each for a caller that overrides the other: a variable that does not matter is not looked at.
 ASCEND_ATTENTION_API void ReadMachineFromEnvironment(CallSettings* settings);
@@ -41,6 +41,7 @@ struct Place {
 };
 // The same words for the environment and for Python's arguments.
 ASCEND_ATTENTION_API sim::Mode ModeFromName(const Place& place, const std::string& name);
+ASCEND_ATTENTION_API sim::CostSource CostsFromName(const Place& place, const std::string& name);
 ASCEND_ATTENTION_API Contract ContractFromName(const Place& place, const std::string& name);
 // Refuses an SoC that the host does not know.
 ASCEND_ATTENTION_API void CheckSoc(const Place& place, const std::string& name);

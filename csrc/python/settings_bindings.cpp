@@ -83,11 +83,13 @@ CallSettings SettingsAround(const std::shared_ptr<Scope>& scope, bool machine, b
     return settings;
 }
 
-CallSettings WithSimulator(const CallSettings& settings, const std::string& soc, const std::string& mode) {
+CallSettings WithSimulator(const CallSettings& settings, const std::string& soc, const std::string& mode,
+                           const std::string& costs) {
     CallSettings result = settings;
     doors::CheckSoc({"simulator", "soc"}, soc);
     result.run.soc = soc;
     result.run.mode = doors::ModeFromName({"simulator", "mode"}, mode);
+    result.run.costs = doors::CostsFromName({"simulator", "costs"}, costs);
     result.run.log = std::make_shared<launch::ReportLog>();
     result.run.record_sync = false;
     result.run.ignored.clear();
@@ -160,11 +162,12 @@ void BindRefusals(py::module_& m) {
 void BindSettings(py::module_& m) {
     py::class_<CallSettings>(m, "CallSettings", "What a call runs on and by which rules. Immutable.")
         .def(
-            "with_simulator", &WithSimulator, py::arg("soc"), py::arg("mode"),
+            "with_simulator", &WithSimulator, py::arg("soc"), py::arg("mode"), py::arg("costs") = "measured",
             "The same settings on another simulated machine, all calls of a kernel in force, with an empty report log\n"
             "of their own.")
         .def_property_readonly("soc", [](const CallSettings& settings) { return settings.run.soc; })
         .def_property_readonly("mode", [](const CallSettings& settings) { return NameOf(settings.run.mode); })
+        .def_property_readonly("costs", [](const CallSettings& settings) { return NameOf(settings.run.costs); })
         .def("with_contract", &WithContract, py::arg("contract"))
         .def("with_instruction_limit", &WithInstructionLimit, py::arg("limit"),
              "Instructions a core may execute before the run is given up; 0 = the machine's own bound.")

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <exception>
 
-#include "timing/result.h"
+#include "timing_report.h"
 
 namespace py = pybind11;
 
@@ -13,23 +13,23 @@ namespace ascend_attention::python {
 
 namespace {
 
-const char* const kPipes[sim::kPipeCount] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
-
 py::dict CountsToDict(const std::array<std::uint64_t, sim::kPipeCount>& counts) {
     py::dict result;
     for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
-        result[kPipes[pipe]] = counts[pipe];
+        result[kPipeNames[pipe]] = counts[pipe];
     }
     return result;
 }
 
 constexpr const char* kAllPipes = "ALL";
 
-const char* PipeName(sim::Pipe pipe) { return pipe == sim::Pipe::kAll ? kAllPipes : kPipes[static_cast<int>(pipe)]; }
+const char* PipeName(sim::Pipe pipe) {
+    return pipe == sim::Pipe::kAll ? kAllPipes : kPipeNames[static_cast<int>(pipe)];
+}
 
 sim::Pipe PipeFromName(const std::string& name) {
     for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
-        if (name == kPipes[pipe]) {
+        if (name == kPipeNames[pipe]) {
             return static_cast<sim::Pipe>(pipe);
         }
     }
@@ -61,35 +61,6 @@ py::list SyncCallsToList(const std::vector<sim::SyncCall>& calls) {
         entry["line"] = call.line;
         entry["count"] = call.count;
         result.append(entry);
-    }
-    return result;
-}
-
-py::dict TimingToDict(const sim::TimingResult& timing) {
-    static const char* const kNames[] = {"low", "middle", "high"};
-    py::dict result;
-    for (std::size_t i = 0; i < timing.summaries.size(); ++i) {
-        const sim::TimingSummary& summary = timing.summaries[i];
-        py::dict entry;
-        entry["cycles"] = summary.cycles;
-        entry["microseconds"] = summary.microseconds;
-        entry["head_microseconds"] = summary.head_microseconds;
-        entry["cube_utilisation"] = summary.cube_utilisation;
-        entry["busiest_core"] = summary.busiest_core;
-        entry["mean_core"] = summary.mean_core;
-        py::dict busiest;
-        py::dict bound;
-        for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
-            busiest[kPipes[pipe]] = summary.busiest[pipe];
-            bound[kPipes[pipe]] = summary.bound[pipe];
-        }
-        entry["busiest"] = busiest;
-        entry["bound"] = bound;
-        entry["hbm_read"] = summary.traffic.hbm_read;
-        entry["hbm_written"] = summary.traffic.hbm_written;
-        entry["l2_read"] = summary.traffic.l2_read;
-        entry["l2_written"] = summary.traffic.l2_written;
-        result[kNames[i]] = entry;
     }
     return result;
 }
@@ -158,6 +129,18 @@ sim::Mode ModeFromName(const std::string& name) {
     }
     throw py::value_error("mode is '" + name + "', allowed: fast, checked, timed");
 }
+
+sim::CostSource CostsFromName(const std::string& name) {
+    if (name == "measured") {
+        return sim::CostSource::kMeasured;
+    }
+    if (name == "documented") {
+        return sim::CostSource::kDocumented;
+    }
+    throw py::value_error("costs is '" + name + "', allowed: measured, documented");
+}
+
+const char* NameOf(sim::CostSource costs) { return costs == sim::CostSource::kMeasured ? "measured" : "documented"; }
 
 py::dict ReportToDict(const sim::RunReport& report) {
     py::dict result;

@@ -12,8 +12,13 @@
 
 namespace ascend_attention::python {
 
+// By sim::Pipe.
+inline constexpr const char* kPipeNames[sim::kPipeCount] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
+
 sim::Mode ModeFromName(const std::string& name);
 const char* NameOf(sim::Mode mode);
+sim::CostSource CostsFromName(const std::string& name);
+const char* NameOf(sim::CostSource costs);
 
 // {'kernel', 'soc', 'mode', 'blocks', 'seconds', 'instructions': {pipe: n}, 'global_bytes_read',
 // 'global_bytes_written',

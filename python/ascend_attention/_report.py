@@ -100,6 +100,16 @@ class Report:
         return tuple(finding for launch in self.launches for finding in launch.findings)
 
     @property
+    def timing(self) -> Timing | None:
+        """What timed mode predicts for the last launch that has a prediction (modelled)."""
+        return next((launch.timing for launch in reversed(self.launches) if launch.timing is not None), None)
+
+    @property
+    def modelled_microseconds(self) -> float:
+        """Of all launches together, middle assumption, without the head of each; 0 outside of timed mode."""
+        return sum(launch.timing.middle.microseconds for launch in self.launches if launch.timing is not None)
+
+    @property
     def printed(self) -> str:
         """What device code printed, launch after launch."""
         return "".join(launch.printed for launch in self.launches)
@@ -138,7 +148,7 @@ class Report:
             lines.append(f"{'total':{width}} {'':13} {'':7} {'':6} {len(self.cores):5} " + _figures(self))
         for launch in self.launches:
             if launch.timing is not None:
-                lines += [f"{launch.kernel}, " + line for line in str(launch.timing).splitlines()]
+                lines.append(f"{launch.kernel}, {launch.timing}".replace("\n", "\n  "))
         lines.append(f"findings: {len(self.findings) or 'none'}")
         lines += [f"  {finding}" for finding in self.findings]
         if self.printed:

@@ -110,10 +110,12 @@ class simulator(_Block[SimulatorRun]):
     Args:
         soc: the processor: decides how many cores the work is split over. ``ASCEND_ATTENTION_SOC`` outside of blocks.
         mode: "fast": results, bounds and parameter checks. "checked": also races, uninitialised reads and misuse of
-            flags; deterministic and slower. ``ASCEND_ATTENTION_SIM`` outside of blocks.
+            flags; deterministic and slower. "timed": as "fast", and ``report.timing`` says what the device is predicted
+            to take (modelled: docs/timing.md). ``ASCEND_ATTENTION_SIM`` outside of blocks.
+        costs: what "timed" goes by where published figures differ: "measured" on devices, or "documented".
 
     Raises:
-        AttentionError: an unknown soc or mode.
+        AttentionError: an unknown soc, mode or costs.
         SimulatorError: (from the calls inside) the kernel did something that the device would not survive.
 
     Blocks nest; each reports its own launches. A thread started inside the block does not inherit it, an asyncio task
@@ -129,20 +131,23 @@ class simulator(_Block[SimulatorRun]):
         print(run.report)
     """
 
-    def __init__(self, soc: str = "Ascend910B2", mode: str = "fast") -> None:
+    def __init__(self, soc: str = "Ascend910B2", mode: str = "fast", costs: str = "measured") -> None:
         super().__init__("simulator")
         self._soc, self._mode = as_text("simulator", "soc", soc), as_text("simulator", "mode", mode)
-        _core.settings_around(None, machine=False, contract=False).with_simulator(self._soc, self._mode)  # refuses
+        self._costs = as_text("simulator", "costs", costs)
+        self._machine(_core.settings_around(None, machine=False, contract=False))  # refuses
+
+    def _machine(self, settings: _core.CallSettings) -> _core.CallSettings:
+        return settings.with_simulator(self._soc, self._mode, self._costs)
 
     def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
-        settings = _core.settings_around(around, machine=False, contract=True)
-        return settings.with_simulator(self._soc, self._mode)
+        return self._machine(_core.settings_around(around, machine=False, contract=True))
 
     def _given(self, settings: _core.CallSettings) -> SimulatorRun:
         return SimulatorRun(settings)
 
     def _again(self) -> simulator:
-        return simulator(self._soc, self._mode)
+        return simulator(self._soc, self._mode, self._costs)
 
 
 class synchronisation(_Block[_core.CallSettings]):

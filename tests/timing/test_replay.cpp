@@ -156,7 +156,7 @@ void FullQueueStopsIssue() {
     // With two places the fourth vector instruction is issued when the second starts, and only then the store.
     const Timeline held = Run({{&program}}, Machine("0", "2"));
     CHECK_EQ(StartOf(held, 0, 4), 100.0);
-    CHECK(held.cores[0].steps[4].cause == Cause::kIssue);
+    CHECK(held.cores[0].steps[4].cause == Cause::kQueue);
 }
 
 void CostRowsAreChosen() {

@@ -36,6 +36,7 @@ sim::LaunchSpec MakeSpec(const Job& job, const RunSettings& settings) {
     spec.blocks = job.blocks;
     spec.soc = settings.soc;
     spec.mode = settings.mode;
+    spec.costs = settings.costs;
     spec.threads = settings.threads;
     spec.instruction_limit = settings.instruction_limit;
     spec.record_sync = settings.record_sync;

@@ -32,9 +32,10 @@ private:
 struct RunSettings {
     std::string soc = "Ascend910B2";
     sim::Mode mode = sim::Mode::kFast;
-    std::uint64_t instruction_limit = 0;  // per core; 0 = the machine's own bound
-    int threads = 0;                      // host threads; 0 = CPUs available to the process
-    bool record_sync = false;             // see sim::LaunchSpec, as are `ignored` calls
+    sim::CostSource costs = sim::CostSource::kMeasured;  // of timed mode
+    std::uint64_t instruction_limit = 0;                 // per core; 0 = the machine's own bound
+    int threads = 0;                                     // host threads; 0 = CPUs available to the process
+    bool record_sync = false;                            // see sim::LaunchSpec, as are `ignored` calls
     std::vector<sim::SyncCall> ignored;
     std::shared_ptr<ReportLog> log;  // null: nobody asked for a report
 };

@@ -16,6 +16,7 @@ from ascend_attention.sim._arguments import prepare
 from ascend_attention.sim._signature import ENTRY, Parameter
 
 _MODES = ("fast", "checked", "timed")
+_COSTS = ("measured", "documented")
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Kernel:
         blocks: int = 1,
         soc: str | None = None,
         mode: str | None = None,
+        costs: str | None = None,
         check: bool = True,
         auto_sync: bool = True,
         threads: int = 0,
@@ -101,12 +103,12 @@ class Kernel:
                 None (a null pointer). Its dtype is the parameter's; GM_ADDR takes any. For a number: an int, float,
                 bool or NumPy scalar. For a struct by value: bytes, a structured scalar or a ctypes.Structure.
             blocks: as in ``kernel<<<blocks, ...>>>``: AI cores, or vector cores of a vector kernel.
-            soc, mode: the machine, and "fast" or "checked". Without them those of ``with simulator(...)``, else of the
-                environment.
+            soc, mode, costs: the machine; "fast", "checked" or "timed"; "measured" or "documented", what "timed" goes
+                by. Without them those of ``with simulator(...)``, else of the environment.
             check: False returns a result with its ``error`` where a launch would raise.
             auto_sync: models the synchronisation that the vendor's compiler inserts on vector cores (V with V, and the
                 scalar unit with V, MTE2 and MTE3). False holds the kernel to its own flags.
-            threads: host threads in fast mode; 0 = those available.
+            threads: host threads in fast and timed mode; 0 = those available.
             instruction_limit: instructions per core after which the launch is given up; 0 = the machine's own bound.
             stall_seconds: how long a core may run without a call of Ascend C; 0 = the machine's own bound.
 
@@ -121,8 +123,9 @@ class Kernel:
         prepared = prepare(self.entry, self.parameters, arguments)
         settings = _settings.current_settings()
         self._check_limits(blocks, threads, instruction_limit)
-        if mode is not None and mode not in _MODES:
-            raise ValueError(f"{self.entry}: mode: given {mode!r}; allowed: {', '.join(_MODES)}")
+        for name, given, allowed in (("mode", mode, _MODES), ("costs", costs, _COSTS)):
+            if given is not None and given not in allowed:
+                raise ValueError(f"{self.entry}: {name}: given {given!r}; allowed: {', '.join(allowed)}")
         stall_seconds = self._stall_bound(stall_seconds)
         error = None
         try:
@@ -137,6 +140,7 @@ class Kernel:
                         [int(prepared.words.__array_interface__["data"][0])],
                         soc=settings.soc if soc is None else soc,
                         mode=settings.mode if mode is None else mode,
+                        costs=settings.costs if costs is None else costs,
                         threads=threads,
                         instruction_limit=instruction_limit,
                         buffers=prepared.buffers,

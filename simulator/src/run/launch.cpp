@@ -82,7 +82,7 @@ RunReport Launch(const LaunchSpec& spec) {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     RunReport report = FinishReport(machine, seconds.count());
     if (spec.mode == Mode::kTimed) {
-        report.timing = std::make_shared<TimingResult>(PredictTime(machine, CostSource::kMeasured));
+        report.timing = std::make_shared<TimingResult>(PredictTime(machine, spec.costs));
     }
     return report;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "machine/call.h"
+#include "timing/cost_source.h"
 
 namespace ascend_attention::sim {
 
@@ -74,6 +75,8 @@ struct LaunchSpec {
     double stall_seconds = 0.0;
     // Checked mode: order what the vendor's compiler orders by itself (core/auto_sync.cpp).
     bool auto_sync = false;
+    // Timed mode.
+    CostSource costs = CostSource::kMeasured;
 };
 
 enum class Severity : std::uint8_t { kError, kUndocumentedOrder, kWarning };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "timing/cost_source.h"
 #include "timing/event_stream.h"
 
 namespace ascend_attention::sim {
@@ -24,8 +25,6 @@ struct Cost {
     double Occupancy(double units, double rows) const;
 };
 
-// Where published figures differ: what somebody measured, or what the vendor documents.
-enum class CostSource : std::uint8_t { kMeasured, kDocumented };
 // Figures nobody publishes exactly are ranges.
 enum class Assumption : std::uint8_t { kLow, kMiddle, kHigh };
 

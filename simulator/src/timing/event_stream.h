@@ -28,7 +28,7 @@ struct Step {
     std::uint16_t transfers = 0;       // pieces of global memory that the instruction moves
     std::uint32_t first_transfer = 0;  // the first of them
     std::uint32_t units = 0;           // what the cost row counts: repeats, fractal products, bytes
-    std::uint32_t rows = 0;            // of a move, where its cost goes by rows
+    std::uint32_t rows = 0;            // of a move, where its cost goes by rows; of Mmad, m * n * k
     std::uint32_t site = 0;            // index into EventStream's sites
 };
 static_assert(sizeof(Step) == 24);

@@ -62,7 +62,7 @@ private:
         CoreState& state = core(index);
         const std::vector<Step>& steps = state.stream->steps;
         if (state.hold == Hold::kQueue) {
-            state.Delay(now, Cause::kPipe, state.pipes[state.held_by].last);
+            state.Delay(now, Cause::kQueue, state.pipes[state.held_by].last);
         }
         state.hold = Hold::kNone;
         while (state.next < steps.size()) {
@@ -177,6 +177,7 @@ private:
         const double start = state.scalar_time;
         state.scalar_time += figures_.sync_issue;
         for (const PipeState& pipe : state.pipes) {
+            state.Delay(pipe.free_at, pipe.cause, pipe.by);
             state.Delay(pipe.complete_at, Cause::kFlag, pipe.last_complete);
         }
         Note(state, start, state.scalar_cause, state.scalar_by);
@@ -215,13 +216,14 @@ private:
                 Execute(index, state, queue, step, entry, now);
                 return true;
             case StepKind::kSet:
-                Publish(index, step, std::max(now, queue.complete_at) + figures_.flag, queue.last_complete, now);
+                Publish(index, step, std::max(now, queue.complete_at) + figures_.flag, Teller(queue, entry, now), now);
                 return true;
             case StepKind::kBarrier:
-                queue.HoldUntil(std::max(now, queue.complete_at), Cause::kFlag, queue.last_complete);
+                queue.HoldUntil(queue.complete_at, Cause::kFlag, queue.last_complete);
                 return true;
             case StepKind::kCrossSet:
-                CrossSet(index, step, std::max(now, queue.complete_at) + figures_.cross_core, queue.last_complete, now);
+                CrossSet(index, step, std::max(now, queue.complete_at) + figures_.cross_core, Teller(queue, entry, now),
+                         now);
                 return true;
             case StepKind::kWait: {
                 std::deque<Told>& told = state.events[EventKey(step)];
@@ -230,7 +232,7 @@ private:
                     queue.waits_for = EventKey(step);
                     return false;
                 }
-                queue.HoldUntil(std::max(now, told.front().time), Cause::kFlag, told.front().by);
+                queue.HoldUntil(told.front().time, Cause::kFlag, told.front().by);
                 state.timeline.steps[entry.step].by = told.front().by;
                 told.pop_front();
                 return true;
@@ -239,6 +241,15 @@ private:
                 break;
         }
         throw std::logic_error("a cross-core wait is the scalar unit's own");
+    }
+
+    // Whom a set that is told at `now` had to wait for: the last result of its pipe, else what kept the pipe or the
+    // scalar unit from coming to it.
+    static StepRef Teller(const PipeState& queue, const QueueEntry& entry, double now) {
+        if (queue.complete_at >= now) {
+            return queue.last_complete;
+        }
+        return queue.free_at >= entry.issued ? queue.by : entry.by;
     }
 
     void Execute(int index, CoreState& state, PipeState& queue, const Step& step, const QueueEntry& entry, double now) {
@@ -261,7 +272,8 @@ private:
             timed.cause = queue.cause;
             timed.by = queue.by;
         } else {
-            timed.cause = entry.cause == Cause::kCrossFlag ? Cause::kCrossFlag : Cause::kIssue;
+            const bool said = entry.cause == Cause::kCrossFlag || entry.cause == Cause::kQueue;
+            timed.cause = said ? entry.cause : Cause::kIssue;
             timed.by = entry.by;
         }
         const int pipe = static_cast<int>(step.pipe);
@@ -277,7 +289,11 @@ private:
             queue.complete_at = timed.completion();
             queue.last_complete = self;
         }
-        state.timeline.finish = std::max(state.timeline.finish, timed.completion());
+        if (timed.completion() > state.timeline.finish) {
+            state.timeline.finish = timed.completion();
+            state.timeline.last = self;
+            state.timeline.last_cause = Cause::kFlag;
+        }
     }
 
     // SetFlag has taken effect at `time`; known since `now`.
@@ -359,7 +375,16 @@ private:
             if (state.hold != Hold::kEnd) {
                 throw std::invalid_argument("timing: a core never came to its end");
             }
-            result.cycles = std::max({result.cycles, state.timeline.finish, state.scalar_time});
+            if (state.scalar_time > state.timeline.finish) {
+                state.timeline.finish = state.scalar_time;
+                state.timeline.last = state.scalar_by;
+                state.timeline.last_cause = state.scalar_cause;
+            }
+            if (state.timeline.finish > result.cycles) {
+                result.cycles = state.timeline.finish;
+                result.last = state.timeline.last;
+                result.last_cause = state.timeline.last_cause;
+            }
             result.cores.push_back(std::move(state.timeline));
         }
         result.traffic = memory_.traffic();
@@ -374,6 +399,18 @@ private:
 };
 
 }  // namespace
+
+MemoryFigures ReadMemoryFigures(const ReplaySettings& settings) {
+    const auto rate = [&](const char* name) {
+        return settings.costs->Figure(name, settings.assumption) / settings.clock_hz;
+    };
+    MemoryFigures figures;
+    figures.l2_read = rate("L2 read bandwidth");
+    figures.l2_write = rate("L2 write bandwidth");
+    figures.hbm = rate("HBM bandwidth") * settings.hbm_share;
+    figures.l2_bytes = settings.l2_bytes;
+    return figures;
+}
 
 Timeline Replay(const std::vector<ReplayCore>& cores, const ReplaySettings& settings) {
     return Replayer(cores, settings).Run();

@@ -8,6 +8,7 @@
 
 #include "timing/cost_table.h"
 #include "timing/event_stream.h"
+#include "timing/memory_system.h"
 #include "timing/timeline.h"
 
 namespace ascend_attention::sim {
@@ -26,6 +27,9 @@ struct ReplaySettings {
     double hbm_share = 1;  // of the figure in the table: some SoCs have half
     std::uint64_t l2_bytes = 0;
 };
+
+// In cycles of the SoC.
+MemoryFigures ReadMemoryFigures(const ReplaySettings& settings);
 
 // Deterministic. Throws std::invalid_argument when the streams cannot be replayed to their end.
 Timeline Replay(const std::vector<ReplayCore>& cores, const ReplaySettings& settings);

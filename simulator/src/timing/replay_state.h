@@ -25,10 +25,7 @@ struct ReplayFigures {
         cross_core = figure("cross-core latency");
         miss = figure("L2 miss latency");
         queue_depth = static_cast<std::size_t>(figure("queue depth"));
-        memory.l2_read = figure("L2 read bandwidth") / settings.clock_hz;
-        memory.l2_write = figure("L2 write bandwidth") / settings.clock_hz;
-        memory.hbm = figure("HBM bandwidth") / settings.clock_hz * settings.hbm_share;
-        memory.l2_bytes = settings.l2_bytes;
+        memory = ReadMemoryFigures(settings);
     }
 
     double issue;

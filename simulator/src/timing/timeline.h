@@ -2,6 +2,7 @@
 // When everything happened, by the replay's reckoning, and why not earlier.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,8 @@ enum class Cause : std::uint8_t {
     kFlag,       // a SetFlag, or a barrier: `by` is the instruction whose completion it told
     kCrossFlag,  // a flag of another core
     kIssue,      // the scalar unit came to it late; `by` is what the scalar unit itself had waited for
+    kQueue,      // the same, and it had waited for a place in a queue: until `by` started
+    kUnits,      // Mmad or Fixpipe: units of L0C that the other one, `by`, had not handed over
 };
 
 struct StepRef {
@@ -40,15 +43,19 @@ struct CoreTimeline {
     // As EventStream::steps. Instructions have times, and so has what the scalar unit waits for: a cross-core flag, a
     // flag set for it, an end of all pipes. A wait of another pipe has `by` only: who told it.
     std::vector<TimedStep> steps;
-    double finish = 0;
+    double finish = 0;             // of the last result, and of the scalar unit
+    StepRef last;                  // what it waited for at its end
+    Cause last_cause = Cause::kStart;
     double cube_work = 0;  // cycles of products alone
-    double busy[kPipeCount] = {};
-    double own[kPipeCount] = {};
+    std::array<double, kPipeCount> busy{};
+    std::array<double, kPipeCount> own{};
 };
 
 struct Timeline {
     std::vector<CoreTimeline> cores;
     double cycles = 0;
+    StepRef last;  // the end of the critical path
+    Cause last_cause = Cause::kStart;
     MemoryTraffic traffic;
 };
 
