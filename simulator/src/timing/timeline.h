@@ -43,8 +43,8 @@ struct CoreTimeline {
     // As EventStream::steps. Instructions have times, and so has what the scalar unit waits for: a cross-core flag, a
     // flag set for it, an end of all pipes. A wait of another pipe has `by` only: who told it.
     std::vector<TimedStep> steps;
-    double finish = 0;             // of the last result, and of the scalar unit
-    StepRef last;                  // what it waited for at its end
+    double finish = 0;  // of the last result, and of the scalar unit
+    StepRef last;       // what it waited for at its end
     Cause last_cause = Cause::kStart;
     double cube_work = 0;  // cycles of products alone
     std::array<double, kPipeCount> busy{};
