@@ -69,8 +69,8 @@ DELIBERATE void Memory(int64_t which, GM_ADDR x) {
         case 3:  // an address that no pointer can have
             *Hide<volatile int*>(reinterpret_cast<volatile int*>(0x8000000000000000ULL)) = 1;
             break;
-        case 4:  // far behind the buffer
-            x[Hide<int64_t>(int64_t{1} << 44)] = 1;
+        case 4:  // far from the buffer, on the side that still has addresses
+            x[Hide<int64_t>(reinterpret_cast<uint64_t>(x) >> 46 == 0 ? int64_t{1} << 44 : -(int64_t{1} << 44))] = 1;
             break;
         case 5:  // inside a function of the C library
             std::memset(Hide<char*>(reinterpret_cast<char*>(4096)), 0, static_cast<size_t>(Hide(100)));

@@ -31,6 +31,7 @@ _HINTS = """
 _FLAGS = (
     *("-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
     *("-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-Wl,-z,defs"),
+    "-Wl,--wrap=__gxx_personality_v0",  # include/machine/personality.h
     "-Wl,-Bsymbolic",  # a kernel may be called "index", as a function of the C library is
 )
 _OPTIMISED = ("-Og", "-g")
@@ -69,11 +70,12 @@ class Compiler:
 
     @property
     def own_flags(self) -> tuple[str, ...]:
-        """A frame larger than the guard area below a core's stack would step over it; with this it touches every page.
-        Clang knows it since release 11.
+        """A frame larger than the guard area below a core's stack would step over it; with the probes it touches every
+        page. Clang knows them since release 11. And it makes one throw of several, which then has the line of none.
         """
         clang = re.search(r"clang version (\d+)", self.identity)
-        return () if clang is not None and int(clang.group(1)) < 11 else ("-fstack-clash-protection",)
+        probes = ("-fstack-clash-protection",) if clang is None or int(clang.group(1)) >= 11 else ()
+        return probes if clang is None else (*probes, "-mllvm", "-enable-tail-merge=false")
 
 
 def find_compiler() -> Compiler:

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ascendc/tensor_scalar.h"
+#include "machine/personality.h"
 
 namespace ascend_attention::sim::entry {
 

@@ -12,6 +12,7 @@
 #include "core/findings.h"
 #include "core/global_memory.h"
 #include "core/state.h"
+#include "core/thrown.h"
 #include "machine/call.h"
 #include "machine/core_calls.h"
 #include "run/launch.h"
@@ -99,6 +100,10 @@ public:
     // Text that device code printed, up to a limit: a loop that prints must not fill the memory of the host.
     void AppendPrinted(const std::string& text);
     std::string Printed() const;
+
+    // The launch's code, and where it has thrown exceptions. Null outside a launch.
+    const LaunchCode* code = nullptr;
+    ThrowLog throws;
 
     std::uint64_t global_bytes_read = 0;
     std::uint64_t global_bytes_written = 0;

@@ -93,6 +93,9 @@ private:
 // Adds the finding about `fault` of `core`.
 void ReportFault(Core& core, const LaunchCode& code, const Fault& fault, double stall_seconds);
 
+// " at kernel.cpp:57 [vector.so+0x1a2b]": where the exception was thrown that `core` handles; "" when not known.
+std::string ThrownAt(Core& core);
+
 // ", after DataCopy (kernel.cpp:38)": the last call of a core, or nothing when it has made none.
 std::string AfterCall(const Core& core);
 

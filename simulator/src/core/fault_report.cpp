@@ -2,6 +2,7 @@
 // From a fault of device code to a finding that names the line.
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "core/fault.h"
 #include "core/line_table.h"
@@ -22,21 +23,35 @@ std::string Offset(const LoadedCode& code, std::uint64_t pc) {
     return code.path.substr(code.path.rfind('/') + 1) + "+" + Hex(pc - code.bias);
 }
 
-// "kernel.cpp:57 [libkernels_vector.so+0x1a2b]".
-std::string Place(const LaunchCode& code, const Fault& fault) {
-    const LoadedCode* device = code.Device(fault.device_pc);
-    std::string text;
-    if (device != nullptr) {
-        const SourceLine source = FindSourceLine(device->path, fault.device_pc - device->bias);
-        text = source.line != 0 ? " at " + source.file + ":" + std::to_string(source.line)
-                                : " at a line that the debug "
-                                  "information does not tell";
-        text += " [" + Offset(*device, fault.device_pc) + "]";
+// " at kernel.cpp:57 [libkernels_vector.so+0x1a2b]": of calls in device code, innermost first, the first line that is
+// not in a header of the C++ library.
+std::string DevicePlace(const LaunchCode& code, const std::vector<std::uint64_t>& calls) {
+    std::string innermost;
+    for (const std::uint64_t pc : calls) {
+        const LoadedCode* device = code.Device(pc);
+        if (device == nullptr) {
+            continue;
+        }
+        const std::string offset = " [" + Offset(*device, pc) + "]";
+        for (const SourceLine& source : FindSourceLines(device->path, pc - device->bias)) {
+            const std::string text = " at " + source.file + ":" + std::to_string(source.line) + offset;
+            if (!source.of_standard_library) {
+                return text;
+            }
+            innermost = innermost.empty() ? text : innermost;
+        }
+        innermost = innermost.empty() ? " at a line that the debug information does not tell" + offset : innermost;
     }
+    return innermost;
+}
+
+// That of a fault, and of the other library that it happened in.
+std::string Place(const LaunchCode& code, const Fault& fault) {
+    std::string text = DevicePlace(code, {fault.device_pc});
     if (fault.pc != fault.device_pc) {
         const LoadedCode inner = CodeAround(reinterpret_cast<const void*>(fault.pc));
         if (inner.end != 0) {
-            text += std::string(device != nullptr ? ", inside" : " inside") + " [" + Offset(inner, fault.pc) + "]";
+            text += std::string(text.empty() ? " inside" : ", inside") + " [" + Offset(inner, fault.pc) + "]";
         }
     }
     return text;
@@ -75,6 +90,16 @@ std::string Seconds(double seconds) {
 }
 
 }  // namespace
+
+std::string ThrownAt(Core& core) {
+    const Throw* thrown = core.throws.Handled();
+    if (core.code == nullptr || thrown == nullptr) {
+        return "";
+    }
+    const std::vector<std::uint64_t> calls(thrown->calls.begin(), thrown->calls.begin() + thrown->call_count);
+    const std::string text = DevicePlace(*core.code, calls);
+    return thrown->again == 0 ? text : text + ", and again" + DevicePlace(*core.code, {thrown->again});
+}
 
 std::string AfterCall(const Core& core) {
     return core.last_call().name == nullptr ? "" : ", after " + Describe(core.last_call());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/line_program.h"
 
+#include <cctype>
 #include <utility>
 
 namespace ascend_attention::sim {
@@ -8,22 +9,7 @@ namespace ascend_attention::sim {
 namespace {
 
 // The numbers of the DWARF standard that a line table uses.
-enum : std::uint64_t { kContentPath = 1 };
-enum : std::uint64_t {
-    kFormBlock2 = 0x03,
-    kFormBlock4 = 0x04,
-    kFormData2 = 0x05,
-    kFormData4 = 0x06,
-    kFormData8 = 0x07,
-    kFormString = 0x08,
-    kFormBlock = 0x09,
-    kFormBlock1 = 0x0a,
-    kFormData1 = 0x0b,
-    kFormStrp = 0x0e,
-    kFormUdata = 0x0f,
-    kFormData16 = 0x1e,
-    kFormLineStrp = 0x1f
-};
+enum : std::uint64_t { kContentPath = 1, kContentDirectory = 2 };
 enum : std::uint8_t {
     kCopy = 1,
     kAdvancePc = 2,
@@ -35,6 +21,14 @@ enum : std::uint8_t {
 };
 enum : std::uint8_t { kEndSequence = 1, kSetAddress = 2 };
 
+// ".../include/c++/12/bits/stl_vector.h", or ".../c++/v1/vector".
+bool IsOfStandardLibrary(const std::string& path) {
+    const std::string mark = "/c++/";
+    const std::size_t at = path.find(mark);
+    return at != std::string::npos && (std::isdigit(static_cast<unsigned char>(path[at + mark.size()])) != 0 ||
+                                       path.compare(at + mark.size(), 3, "v1/") == 0);
+}
+
 }  // namespace
 
 bool LineProgram::Find(std::uint64_t address, SourceLine* found) {
@@ -43,16 +37,24 @@ bool LineProgram::Find(std::uint64_t address, SourceLine* found) {
     }
     std::uint64_t file = 0;
     std::uint64_t line = 0;
-    if (!Run(address, &file, &line) || line == 0) {
-        return false;
-    }
+    return Run(address, &file, &line) && line != 0 && Name(file, static_cast<int>(line), found);
+}
+
+bool LineProgram::FindFile(std::uint64_t file, int line, SourceLine* found) {
+    return ReadHeader() && line != 0 && Name(file, line, found);
+}
+
+bool LineProgram::Name(std::uint64_t file, int line, SourceLine* found) const {
     const std::uint64_t index = version_ >= 5 ? file : file - 1;
     if (index >= files_.size()) {
         return false;
     }
-    const std::string path = files_[index];
-    found->file = path.substr(path.rfind('/') + 1);
-    found->line = static_cast<int>(line);
+    const File& entry = files_[index];
+    const std::uint64_t above = version_ >= 5 ? entry.directory : entry.directory - 1;
+    const std::string directory = above < directories_.size() ? directories_[above].path : "";
+    found->file = entry.path.substr(entry.path.rfind('/') + 1);
+    found->line = line;
+    found->of_standard_library = IsOfStandardLibrary(directory + "/" + entry.path);
     return true;
 }
 
@@ -78,14 +80,14 @@ bool LineProgram::ReadHeader() {
         operands_.push_back(header.Fixed<std::uint8_t>());
     }
     if (version_ >= 5) {
-        ReadEntries(header);  // directories
+        directories_ = ReadEntries(header);
         files_ = ReadEntries(header);
     } else {
-        while (!header.AtEnd() && *header.String() != 0) {  // directories
+        for (const char* name = header.String(); *name != 0; name = header.String()) {
+            directories_.push_back({name, 0});
         }
         for (const char* name = header.String(); *name != 0; name = header.String()) {
-            files_.emplace_back(name);
-            header.Unsigned();
+            files_.push_back({name, header.Unsigned()});
             header.Unsigned();
             header.Unsigned();
         }
@@ -93,69 +95,36 @@ bool LineProgram::ReadHeader() {
     return !header.failed() && !unit_.failed() && line_range_ != 0 && opcode_base_ != 0;
 }
 
-std::vector<std::string> LineProgram::ReadEntries(SectionReader& header) {
+std::vector<LineProgram::File> LineProgram::ReadEntries(SectionReader& header) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> format(header.Fixed<std::uint8_t>());
     for (auto& [content, form] : format) {
         content = header.Unsigned();
         form = header.Unsigned();
     }
-    std::vector<std::string> paths;
+    std::vector<File> files;
     const std::uint64_t count = header.Unsigned();
     for (std::uint64_t i = 0; i < count && !header.failed(); ++i) {
-        std::string path;
+        File file;
         for (const auto& [content, form] : format) {
-            const char* text = ReadForm(header, form);
             if (content == kContentPath) {
-                path = text;
+                file.path = ReadText(header, form);
+            } else {
+                const std::uint64_t number = ReadForm(header, form, offset_bytes_);
+                file.directory = content == kContentDirectory ? number : file.directory;
             }
         }
-        paths.push_back(std::move(path));
+        files.push_back(std::move(file));
     }
-    return paths;
+    return files;
 }
 
-const char* LineProgram::ReadForm(SectionReader& header, std::uint64_t form) {
-    switch (form) {
-        case kFormString:
-            return header.String();
-        case kFormLineStrp:
-            return StringAt(sections_.line_strings, sections_.line_strings_bytes, header.Word(offset_bytes_));
-        case kFormStrp:
-            return StringAt(sections_.strings, sections_.strings_bytes, header.Word(offset_bytes_));
-        case kFormUdata:
-            header.Unsigned();
-            return "";
-        case kFormBlock:
-            header.Skip(header.Unsigned());
-            return "";
-        case kFormBlock1:
-            header.Skip(header.Word(1));
-            return "";
-        case kFormBlock2:
-            header.Skip(header.Word(2));
-            return "";
-        case kFormBlock4:
-            header.Skip(header.Word(4));
-            return "";
-        case kFormData1:
-            header.Skip(1);
-            return "";
-        case kFormData2:
-            header.Skip(2);
-            return "";
-        case kFormData4:
-            header.Skip(4);
-            return "";
-        case kFormData8:
-            header.Skip(8);
-            return "";
-        case kFormData16:
-            header.Skip(16);
-            return "";
-        default:
-            header.Skip(~std::uint64_t{0});  // of unknown size: nothing behind it can be read
-            return "";
+const char* LineProgram::ReadText(SectionReader& header, std::uint64_t form) {
+    if (form == kFormString) {
+        return header.String();
     }
+    const std::uint64_t offset = ReadForm(header, form, offset_bytes_);
+    const Section& section = form == kFormLineStrp ? sections_.line_strings : sections_.strings;
+    return form == kFormLineStrp || form == kFormStrp ? section.From(offset).String() : "";
 }
 
 bool LineProgram::Run(std::uint64_t wanted, std::uint64_t* file, std::uint64_t* line) {

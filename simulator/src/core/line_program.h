@@ -6,20 +6,26 @@
 #include <string>
 #include <vector>
 
+#include "core/debug_forms.h"
 #include "core/line_table.h"
-#include "core/section_reader.h"
 
 namespace ascend_attention::sim {
 
 class LineProgram {
 public:
-    LineProgram(const LineSections& sections, SectionReader unit, int offset_bytes)
-        : sections_(sections), unit_(unit), offset_bytes_(offset_bytes) {}
+    LineProgram(const DebugSections& sections, const DebugUnit& unit)
+        : sections_(sections), unit_(unit.contents), offset_bytes_(unit.offset_bytes) {}
 
-    // False when the unit says nothing about the address.
+    // False when the unit says nothing about the address. One call for each object.
     bool Find(std::uint64_t address, SourceLine* found);
+    // The same for a line of one of the unit's files, by its number there.
+    bool FindFile(std::uint64_t file, int line, SourceLine* found);
 
 private:
+    struct File {
+        std::string path;
+        std::uint64_t directory = 0;
+    };
     struct Registers {
         std::uint64_t address = 0;
         std::uint64_t file = 1;
@@ -27,15 +33,16 @@ private:
     };
 
     bool ReadHeader();
-    std::vector<std::string> ReadEntries(SectionReader& header);
+    std::vector<File> ReadEntries(SectionReader& header);
     // The text of a string form; other forms are skipped.
-    const char* ReadForm(SectionReader& header, std::uint64_t form);
+    const char* ReadText(SectionReader& header, std::uint64_t form);
+    bool Name(std::uint64_t file, int line, SourceLine* found) const;
     // Runs the program until two rows of one sequence enclose `wanted`; the first of them has the line. A line of zero
     // belongs to code that the compiler made up: the row before it is then the better answer.
     bool Run(std::uint64_t wanted, std::uint64_t* file, std::uint64_t* line);
     void Standard(std::uint8_t opcode, Registers& now);
 
-    const LineSections& sections_;
+    const DebugSections& sections_;
     SectionReader unit_;
     int offset_bytes_;
     std::uint16_t version_ = 0;
@@ -44,7 +51,8 @@ private:
     std::uint8_t line_range_ = 1;
     std::uint8_t opcode_base_ = 1;
     std::vector<std::uint8_t> operands_;
-    std::vector<std::string> files_;
+    std::vector<File> directories_;
+    std::vector<File> files_;
 };
 
 }  // namespace ascend_attention::sim

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
+#include "core/debug_forms.h"
+#include "core/inline_calls.h"
 #include "core/line_program.h"
-#include "core/section_reader.h"
 
 namespace ascend_attention::sim {
 
@@ -60,8 +62,27 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-LineSections ReadSections(const MappedFile& file) {
-    LineSections result;
+Section* FindSection(DebugSections& sections, const std::string& name) {
+    const std::pair<const char*, Section*> known[] = {
+        {".debug_line", &sections.line},
+        {".debug_line_str", &sections.line_strings},
+        {".debug_str", &sections.strings},
+        {".debug_info", &sections.info},
+        {".debug_abbrev", &sections.abbreviations},
+        {".debug_ranges", &sections.ranges},
+        {".debug_rnglists", &sections.range_lists},
+        {".debug_addr", &sections.addresses},
+    };
+    for (const auto& [its_name, section] : known) {
+        if (name == its_name) {
+            return section;
+        }
+    }
+    return nullptr;
+}
+
+DebugSections ReadSections(const MappedFile& file) {
+    DebugSections result;
     Elf64_Ehdr header{};
     if (!file.Read(0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr)) {
@@ -74,26 +95,16 @@ LineSections ReadSections(const MappedFile& file) {
     if (!section(header.e_shstrndx, &names)) {
         return result;
     }
-    for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const Section all_names{file.At(names.sh_offset, names.sh_size), names.sh_size};
+    for (std::uint64_t i = 0; i < header.e_shnum && all_names.data != nullptr; ++i) {
         Elf64_Shdr entry{};
         if (!section(i, &entry) || entry.sh_type != SHT_PROGBITS || (entry.sh_flags & SHF_COMPRESSED) != 0) {
             continue;
         }
         const unsigned char* contents = file.At(entry.sh_offset, entry.sh_size);
-        const unsigned char* all_names = file.At(names.sh_offset, names.sh_size);
-        if (contents == nullptr || all_names == nullptr) {
-            continue;
-        }
-        const std::string name = StringAt(all_names, names.sh_size, entry.sh_name);
-        if (name == ".debug_line") {
-            result.line = contents;
-            result.line_bytes = entry.sh_size;
-        } else if (name == ".debug_line_str") {
-            result.line_strings = contents;
-            result.line_strings_bytes = entry.sh_size;
-        } else if (name == ".debug_str") {
-            result.strings = contents;
-            result.strings_bytes = entry.sh_size;
+        Section* found = FindSection(result, all_names.From(entry.sh_name).String());
+        if (contents != nullptr && found != nullptr) {
+            *found = Section{contents, entry.sh_size};
         }
     }
     return result;
@@ -101,26 +112,29 @@ LineSections ReadSections(const MappedFile& file) {
 
 }  // namespace
 
-SourceLine FindSourceLine(const LineSections& sections, std::uint64_t address) {
+std::vector<SourceLine> FindSourceLines(const std::string& library, std::uint64_t address) {
+    const MappedFile file(library);
+    const DebugSections sections = ReadSections(file);
+    std::vector<SourceLine> lines;
     SourceLine found;
-    SectionReader all(sections.line, sections.line == nullptr ? 0 : sections.line_bytes);
-    while (!all.AtEnd()) {
-        std::uint64_t bytes = all.Fixed<std::uint32_t>();
-        const bool wide = bytes == 0xFFFFFFFFU;
-        if (wide) {
-            bytes = all.Fixed<std::uint64_t>();
-        }
-        const SectionReader unit = all.Part(bytes);
-        if (!all.failed() && LineProgram(sections, unit, wide ? 8 : 4).Find(address, &found)) {
-            break;
+    SectionReader all = sections.line.From(0);
+    while (!all.AtEnd() && lines.empty()) {
+        const DebugUnit unit = NextUnit(all);
+        if (!all.failed() && LineProgram(sections, unit).Find(address, &found)) {
+            lines.push_back(found);
         }
     }
-    return found;
-}
-
-SourceLine FindSourceLine(const std::string& library, std::uint64_t address) {
-    const MappedFile file(library);
-    return FindSourceLine(ReadSections(file), address);
+    if (lines.empty()) {
+        return lines;
+    }
+    for (const InlineCall& call : FindInlineCalls(sections, address)) {
+        SectionReader table = sections.line.From(call.line_unit);
+        const DebugUnit unit = NextUnit(table);
+        if (!table.failed() && LineProgram(sections, unit).FindFile(call.file, call.line, &found)) {
+            lines.push_back(found);
+        }
+    }
+    return lines;
 }
 
 }  // namespace ascend_attention::sim

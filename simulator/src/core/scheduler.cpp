@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/scheduler.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
@@ -9,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -30,17 +33,23 @@ struct Task {
 // often a finding is in the log already, and the exception is the machine's own.
 std::terminate_handler outer_terminate = nullptr;
 
-std::string CurrentExceptionText() {
+// What was thrown, inside a handler for it; `otherwise` when C++ does not know.
+std::string CurrentExceptionText(const char* otherwise) {
     const std::exception_ptr thrown = std::current_exception();
     if (thrown == nullptr) {
-        return "no exception was thrown";
+        return otherwise;
     }
+    const char* type = abi::__cxa_current_exception_type()->name();
     try {
         std::rethrow_exception(thrown);
     } catch (const std::exception& error) {
-        return std::string("the exception: ") + error.what();
+        const char* text = error.what();
+        return text == nullptr ? "" : text;
     } catch (...) {
-        return "an exception of unknown type";
+        int status = 0;
+        const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(type, nullptr, nullptr, &status),
+                                                               &std::free);
+        return std::string("an exception of type ") + (status == 0 ? name.get() : type);
     }
 }
 
@@ -48,12 +57,14 @@ std::string CurrentExceptionText() {
     if (HasCurrentCore() && RunningFiber() != nullptr) {
         Core& core = CurrentCore();
         if (!core.ending) {
+            const std::string place = ThrownAt(core);
             core.Report(Severity::kError, "exception",
                         "device code on " + core.name() +
                             " called std::terminate: an exception left a function that may not throw, or nothing "
                             "caught it (" +
-                            CurrentExceptionText() + AfterCall(core) + ")",
-                        "terminate");
+                            CurrentExceptionText("no exception was thrown") +
+                            (place.empty() ? "" : ", thrown" + place) + AfterCall(core) + ")",
+                        "terminate" + place);
             core.ending = true;
             core.machine().Stop();
         }
@@ -117,6 +128,7 @@ private:
             Core* pointer = core.get();
             auto fiber = std::make_unique<Fiber>([this, pointer] { RunProgram(*pointer, program_); });
             pointer->SetStackLimit(fiber->StackLimit());
+            pointer->code = &code_;
             tasks_[pointer->identity().block % static_cast<std::uint32_t>(threads_)].push_back(
                 {pointer, std::move(fiber)});
         }
@@ -234,6 +246,7 @@ private:
 }  // namespace
 
 void RunProgram(Core& core, const std::function<void(Core&)>& program) {
+    std::string place;
     std::string text;
     try {
         program(core);
@@ -244,13 +257,12 @@ void RunProgram(Core& core, const std::function<void(Core&)>& program) {
         return;
     } catch (const CoreEnd&) {
         return;
-    } catch (const std::exception& error) {
-        text = error.what();
     } catch (...) {
-        text = "an exception of unknown type";
+        place = ThrownAt(core);
+        text = CurrentExceptionText("an exception of another language");
     }
-    core.Report(Severity::kError, "exception", "device code on " + core.name() + " threw: " + text + AfterCall(core),
-                text);
+    core.Report(Severity::kError, "exception",
+                "device code on " + core.name() + " threw" + place + ": " + text + AfterCall(core), text + place);
     core.machine().Stop();
 }
 

@@ -99,13 +99,4 @@ private:
     bool failed_ = false;
 };
 
-// The string at `offset` of a section, "" when it is not in there.
-inline const char* StringAt(const unsigned char* section, std::uint64_t bytes, std::uint64_t offset) {
-    if (section == nullptr || offset >= bytes) {
-        return "";
-    }
-    SectionReader reader(section + offset, bytes - offset);
-    return reader.String();
-}
-
 }  // namespace ascend_attention::sim
