@@ -255,7 +255,7 @@ void Execute(const MmadCall& mmad) {
     }
     const MmadShape shape{mmad.m, mmad.n, mmad.k, left_row_fractals, mmad.m == 1};
     access.Work(CeilDivide(mmad.m, 16) * strips * CeilDivide(mmad.k, group));
-    access.CostsAs(call.name, std::uint64_t{mmad.m} * mmad.n * mmad.k);
+    access.Products(std::uint64_t{mmad.m} * mmad.n * mmad.k);
     const ResultGrid grid{mmad.m, mmad.n, strips, CeilDivide(mmad.m, 16) * kResultFractalBytes};
 
     const UnitSpan units{mmad.target, grid.strip_bytes / kResultFractalBytes, strips, grid.strip_bytes};

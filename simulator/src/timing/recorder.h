@@ -20,6 +20,7 @@ public:
     void Operand(const Operand& operand, bool write, const Region& region, const GlobalRegion* buffer);
     // The operand with most repeats counts.
     void Work(std::uint64_t units) { units_ = units > units_ ? units : units_; }
+    void Products(std::uint64_t count) { step_.rows = static_cast<std::uint32_t>(count); }
     // The name of the cost row goes by how the rows lie in global memory.
     void CostsAs(const CostRows& names, std::uint64_t rows) {
         names_ = &names;
