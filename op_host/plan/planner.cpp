@@ -82,12 +82,17 @@ int64_t ChooseFold(const AttentionProblem& problem) {
     return folded_tiles < plain_tiles ? group : 1;
 }
 
+// Row tiles that share loads of K and V: as many as there is room for.
+int64_t ChooseRowGroup(const AttentionProblem& problem) {
+    return std::max(problem.head_dim, problem.value_head_dim) <= kRowGroupChannels ? kRowGroupMax : 1;
+}
+
 // As many keys as the score slots hold: the running output is rescaled and the partial output written once per tile,
 // whatever its width. Never more keys than the longest range needs.
-int64_t ChooseTileKeys(const std::vector<SequencePlan>& sequences) {
+int64_t ChooseTileKeys(const std::vector<SequencePlan>& sequences, int64_t row_group) {
     int64_t longest = 1;
     for (const SequencePlan& sequence : sequences) {
-        const int64_t band = int64_t(sequence.band_high) - sequence.band_low + sequence.tile_rows;
+        const int64_t band = int64_t(sequence.band_high) - sequence.band_low + row_group * sequence.tile_rows;
         longest = std::max(longest, std::min<int64_t>(sequence.key_length, band));
     }
     return std::min<int64_t>(kTileKeysMax, RoundUp(longest, kCubeStep));
@@ -121,6 +126,7 @@ AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold) {
     plan.group_fold = uint32_t(fold);
     plan.heads_per_key_head = uint32_t(problem.query_heads / problem.key_heads / fold);
     plan.row_order = problem.fold_order;
+    plan.row_group = uint32_t(ChooseRowGroup(problem));
     plan.head_dim = uint32_t(problem.head_dim);
     plan.value_head_dim = uint32_t(problem.value_head_dim);
     plan.has_mask = problem.has_mask ? 1 : 0;
@@ -185,7 +191,7 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
         status.allowed = Concat("at most ", kTilesMax, " (sequences x heads x blocks of query rows)");
         return status;
     }
-    header.tile_keys = uint32_t(ChooseTileKeys(sequences));
+    header.tile_keys = uint32_t(ChooseTileKeys(sequences, header.row_group));
     const std::vector<CoreRange> cores = SplitWork(header, sequences, soc.aic_count);
     header.core_count = uint32_t(cores.size());
 

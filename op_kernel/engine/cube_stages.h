@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cube core does for a step: S = Q K^T and O_partial = P V, both in float32, both written to the step's slot
-// in global memory. Every product is cut into 128 x 128 x 128 pieces; chunks of K, V and P share one ring of L1
-// buffers.
+// in global memory. Every product is cut into 128 x 128 x 128 pieces.
 #pragma once
 
-#include "engine/memory.h"
-#include "engine/tile_walk.h"
-#include "parts/operand_copy.h"
+#include "engine/cube_loads.h"
 
 namespace ascend_attention {
 
@@ -14,27 +11,25 @@ template <typename T>
 class CubeStages {
 public:
     __aicore__ inline CubeStages(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
-                                 uint32_t core)
-        : plan_(reader.Plan()) {
-        pipe.InitBuffer(l1_, sizeof(L1Memory));
+                                 const KeyTileWalk& walk, uint32_t core)
+        : plan_(reader.Plan()), loads_(pipe, reader, arguments, walk, Rings(arguments, core)) {
         pipe.InitBuffer(l0a_, sizeof(L0AMemory));
         pipe.InitBuffer(l0b_, sizeof(L0BMemory));
         pipe.InitBuffer(l0c_, sizeof(L0CMemory));
-        query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
-        key_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.key));
-        value_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.value));
-        GM_ADDR rings = arguments.workspace + uint64_t(core) * plan_.workspace_core_stride;
+        GM_ADDR rings = Rings(arguments, core);
         scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace, scores)));
-        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace, probs)));
         partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace, partial)));
-        FreeAllBuffers();
+        for (int32_t i = 0; i < kL0Buffers; ++i) {
+            AscendC::SetFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
+        }
+        for (int32_t i = 0; i < kAccumulatorBuffers; ++i) {
+            AscendC::SetFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + i);
+        }
     }
 
-    // Set and wait must pair: take back the "free" events that FreeAllBuffers gave.
+    // Set and wait must pair: takes back the "free" events.
     __aicore__ inline void Finish() {
-        for (int32_t i = 0; i < kOperandBuffers; ++i) {
-            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kOperand + i);
-        }
+        loads_.Finish();
         for (int32_t i = 0; i < kL0Buffers; ++i) {
             AscendC::WaitFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
         }
@@ -45,12 +40,26 @@ public:
 
     // S = Q K^T of one step; tells the vector cores.
     __aicore__ inline void Scores(const TileStep& step) {
-        const int32_t query_buffer = step.task % kQueryBuffers;
-        if (step.first) {
-            LoadQuery(step, query_buffer);
-        }
-        for (int32_t begin = 0; begin < step.keys; begin += kCubeStep) {
-            ScoreChunk(step, query_buffer, begin, Min(step.keys - begin, kCubeStep));
+        loads_.PrefetchKeys();
+        loads_.PrefetchValues();
+        const int32_t size = loads_.KeySize();
+        const KeyTile& tile = step.tile;
+        key_base_.MoveTo(step, size, 1);
+        for (int32_t key = step.keys.first; key < step.keys.last;) {
+            const int32_t index = (key - tile.begin) / size;
+            const Granule granule = GranuleOf(tile, index, size);
+            const int32_t number = key_base_.Number(tile, index, size);
+            const Operand keys{loads_.WaitForKeys(number, granule.first_user == step.r),
+                               CeilDiv(granule.end - granule.begin, kFractal)};
+            for (const int32_t end = Min(granule.end, step.keys.last); key < end; key += kCubeStep) {
+                ScorePiece(step, keys, key - granule.begin, Min(granule.end - key, kCubeStep), key - step.keys.first);
+            }
+            if (granule.last_user == step.r) {
+                loads_.FreeKeys(number);
+                if (key < step.keys.last) {
+                    loads_.PrefetchKeys();
+                }
+            }
         }
         AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForScores);
     }
@@ -59,30 +68,51 @@ public:
     __aicore__ inline void Partial(const TileStep& step) {
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForProbs);
         const int32_t channels = int32_t(plan_.value_head_dim);
-        for (int32_t begin = 0; begin < channels; begin += kCubeStep) {
-            PartialColumns(step, begin, Min(channels - begin, kCubeStep));
+        const int32_t passes = CeilDiv(channels, kCubeStep);
+        value_base_.MoveTo(step, CubeLoads<T>::kValueSize, passes);
+        for (int32_t pass = 0; pass < passes; ++pass) {
+            PartialColumns(step, pass, Min(channels - pass * kCubeStep, kCubeStep));
         }
         AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForPartial);
     }
 
 private:
-    __aicore__ inline void FreeAllBuffers() {
-        for (int32_t i = 0; i < kOperandBuffers; ++i) {
-            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kOperand + i);
-        }
-        for (int32_t i = 0; i < kL0Buffers; ++i) {
-            AscendC::SetFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
-        }
-        for (int32_t i = 0; i < kAccumulatorBuffers; ++i) {
-            AscendC::SetFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + i);
-        }
-    }
+    // An NZ matrix in L1 whose strips are `fractals` fractals high.
+    struct Operand {
+        AscendC::LocalTensor<T> data;
+        int32_t fractals;
+    };
 
-    __aicore__ inline AscendC::LocalTensor<T> Query(int32_t buffer) {
-        return l1_.template Get<T>()[(offsetof(L1Memory, query) + sizeof(L1Memory::query[0]) * buffer) / sizeof(T)];
-    }
-    __aicore__ inline AscendC::LocalTensor<T> Operand(int32_t buffer) {
-        return l1_.template Get<T>()[(offsetof(L1Memory, operand) + sizeof(L1Memory::operand[0]) * buffer) / sizeof(T)];
+    // Running numbers of the granules of the key tile that the steps are at.
+    class GranuleNumbers {
+    public:
+        __aicore__ inline void MoveTo(const TileStep& step, int32_t size, int32_t passes) {
+            if (step.r == FirstUser(step.tile)) {
+                base_ += count_ * passes;
+                count_ = GranulesUsed(step.tile, CeilDiv(step.tile.end - step.tile.begin, size), size);
+            }
+        }
+        __aicore__ inline int32_t Number(const KeyTile& tile, int32_t index, int32_t size, int32_t pass = 0) const {
+            return base_ + pass * count_ + GranulesUsed(tile, index, size);
+        }
+
+    private:
+        __aicore__ inline static int32_t FirstUser(const KeyTile& tile) {
+            for (int32_t r = 0; r < kRowGroupMax; ++r) {
+                const KeySpan keys = tile.KeysOf(r);
+                if (keys.first < keys.last) {
+                    return r;
+                }
+            }
+            return -1;
+        }
+
+        int32_t base_ = 0;
+        int32_t count_ = 0;
+    };
+
+    __aicore__ inline GM_ADDR Rings(const KernelArguments& arguments, uint32_t core) const {
+        return arguments.workspace + uint64_t(core) * plan_.workspace_core_stride;
     }
     __aicore__ inline AscendC::LocalTensor<T> Left(int32_t buffer) {
         return l0a_.template Get<T>()[sizeof(L0AMemory::left[0]) / sizeof(T) * buffer];
@@ -92,38 +122,6 @@ private:
     }
     __aicore__ inline AscendC::LocalTensor<float> Product(int32_t buffer) {
         return l0c_.template Get<float>()[sizeof(L0CMemory::product[0]) / sizeof(float) * buffer];
-    }
-
-    __aicore__ inline int32_t NextOperand() {
-        const int32_t buffer = operand_turn_;
-        operand_turn_ = (operand_turn_ + 1) % kOperandBuffers;
-        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kOperand + buffer);
-        return buffer;
-    }
-
-    // The buffer is free: it held the task before the last one, whose P this core has waited for, and its vector cores
-    // computed that from finished scores.
-    __aicore__ inline void LoadQuery(const TileStep& step, int32_t buffer) {
-        const RowMap map(plan_, step.sequence, plan_.query, step.sequence.query, step.head);
-        const int32_t tile_rows = RoundUp(step.rows, kFractal);
-        for (int32_t row = 0; row < step.rows;) {
-            const RowRun run = map.RunAt(step.row_begin + row, step.rows - row);
-            CopyLeftRunToNz(Query(buffer), tile_rows, step.rows, row, query_, run, int32_t(plan_.head_dim));
-            row += run.count;
-        }
-        AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kQuery + buffer);
-        AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kQuery + buffer);
-    }
-
-    // Rows of K or V, `columns` channels from `channel`, into an operand buffer.
-    __aicore__ inline void LoadKeyRows(int32_t buffer, const AscendC::GlobalTensor<T>& source,
-                                       const HeadStrides& strides, int64_t sequence_offset, const TileStep& step,
-                                       int32_t key, int32_t keys, int32_t channel, int32_t columns) {
-        const RowRun run{sequence_offset + int64_t(step.key_head) * strides.head +
-                             int64_t(step.key_begin + key) * strides.row + channel,
-                         strides.row, keys};
-        CopyRunToNz(Operand(buffer), RoundUp(keys, kFractal), 0, source, run, columns);
-        AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kOperand + buffer);
     }
 
     // L1 -> L0A: NZ strips to ZZ, one instruction per 16 rows. `strip` is the first 16-column strip.
@@ -140,68 +138,103 @@ private:
         }
     }
 
-    // One 128-key chunk of S, accumulated over the channels in steps of 128.
-    __aicore__ inline void ScoreChunk(const TileStep& step, int32_t query_buffer, int32_t key, int32_t keys) {
+    // L1 -> L0B for K: in NZ it is K^T in the ZN form of L0B, fractals in the same order, none transposed.
+    __aicore__ inline void LoadKeyRight(int32_t l0, const Operand& source, int32_t key, int32_t keys, int32_t strip,
+                                        int32_t strips) {
+        const int32_t key_fractals = CeilDiv(keys, kFractal);
+        AscendC::LoadData2DParams params;
+        params.srcStride = 1;
+        if (key_fractals == source.fractals) {
+            params.repeatTimes = uint8_t(strips * key_fractals);
+            AscendC::LoadData(Right(l0), source.data[strip * key_fractals * kFractalElements], params);
+            return;
+        }
+        params.repeatTimes = uint8_t(key_fractals);
+        for (int32_t i = 0; i < strips; ++i) {
+            AscendC::LoadData(Right(l0)[i * key_fractals * kFractalElements],
+                              source.data[((strip + i) * source.fractals + key / kFractal) * kFractalElements], params);
+        }
+    }
+
+    // L1 -> L0B for V: each 16 x 16 fractal is transposed on the way, one instruction per 16 keys.
+    __aicore__ inline void LoadValueRight(int32_t l0, const Operand& source, int32_t key, int32_t keys,
+                                          int32_t columns) {
+        const int32_t column_fractals = columns / kFractal;
+        AscendC::LoadData2DParams params;
+        params.repeatTimes = uint8_t(column_fractals);
+        params.srcStride = uint16_t(source.fractals);
+        params.ifTranspose = true;
+        for (int32_t i = 0; i < CeilDiv(keys, kFractal); ++i) {
+            AscendC::LoadData(Right(l0)[i * column_fractals * kFractalElements],
+                              source.data[(key / kFractal + i) * kFractalElements], params);
+        }
+    }
+
+    // One piece of S, accumulated over the channels in steps of 128. `key` counts from the granule's first one,
+    // `column` is the one of the slot. Keys that only another row tile of the group sees are multiplied as well; nobody
+    // reads the result.
+    __aicore__ inline void ScorePiece(const TileStep& step, const Operand& granule, int32_t key, int32_t keys,
+                                      int32_t column) {
+        const RowTile& rows = step.Rows();
         const int32_t product = NextProduct();
         const int32_t channels = int32_t(plan_.head_dim);
         for (int32_t channel = 0; channel < channels; channel += kCubeStep) {
             const int32_t depth = Min(channels - channel, kCubeStep);
-            const int32_t operand = NextOperand();
-            LoadKeyRows(operand, key_, plan_.key, step.sequence.key, step, key, keys, channel, depth);
-
             const int32_t l0 = NextL0();
-            LoadLeft(l0, Query(query_buffer), step.rows, channel / kFractal, depth);
-            AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kOperand + operand);
-            // K in NZ is K^T in the ZN form of L0B: fractals in the same order, none transposed.
-            AscendC::LoadData2DParams params;
-            params.repeatTimes = uint8_t((depth / kFractal) * CeilDiv(keys, kFractal));
-            params.srcStride = 1;
-            AscendC::LoadData(Right(l0), Operand(operand), params);
-            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kOperand + operand);
-            Multiply(product, l0, step.rows, keys, depth, channel == 0);
+            LoadQueryLeft(l0, rows, channel, depth);
+            LoadKeyRight(l0, granule, key, keys, channel / kFractal, depth / kFractal);
+            Multiply(product, l0, rows.rows, keys, depth, channel == 0);
         }
         const int64_t slot = int64_t(step.step % kRingSlots) * (kScoreSlotBytes / sizeof(float));
-        StoreProduct(product, scores_[slot + key], step.rows, keys, int32_t(plan_.tile_keys));
+        StoreProduct(product, scores_[slot + column], rows.rows, keys, int32_t(plan_.tile_keys));
     }
 
-    // `columns` channels of O_partial from `channel`, accumulated over the keys in steps of 128.
-    __aicore__ inline void PartialColumns(const TileStep& step, int32_t channel, int32_t columns) {
-        const int32_t product = NextProduct();
-        const int64_t prob_slot = int64_t(step.step % kRingSlots) * (kProbSlotBytes / sizeof(T));
-        for (int32_t key = 0; key < step.keys; key += kCubeStep) {
-            const int32_t keys = Min(step.keys - key, kCubeStep);
-            const int32_t probs = NextOperand();
-            const RowRun run{prob_slot + key, int64_t(plan_.tile_keys), step.rows};
-            CopyLeftRunToNz(Operand(probs), RoundUp(step.rows, kFractal), step.rows, 0, probs_, run, keys);
-            AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kOperand + probs);
-            const int32_t value = NextOperand();
-            LoadKeyRows(value, value_, plan_.value, step.sequence.value, step, key, keys, channel, columns);
+    // Q stays in L0A from piece to piece.
+    __aicore__ inline void LoadQueryLeft(int32_t l0, const RowTile& rows, int32_t channel, int32_t depth) {
+        const uint32_t content = rows.number * (kHeadDimMax / kCubeStep) + uint32_t(channel / kCubeStep) + 1;
+        if (left_holds_[l0] != content) {
+            LoadLeft(l0, loads_.Query(rows), rows.rows, channel / kFractal, depth);
+            left_holds_[l0] = content;
+        }
+    }
 
-            const int32_t l0 = NextL0();
-            AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kOperand + probs);
-            LoadLeft(l0, Operand(probs), step.rows, 0, keys);
-            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kOperand + probs);
-            AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kOperand + value);
-            LoadValueRight(l0, Operand(value), keys, columns);
-            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kOperand + value);
-            Multiply(product, l0, step.rows, columns, keys, key == 0);
+    // 128 channels of O_partial, accumulated over the keys in steps of 128.
+    __aicore__ inline void PartialColumns(const TileStep& step, int32_t pass, int32_t columns) {
+        constexpr int32_t kSize = CubeLoads<T>::kValueSize;
+        const KeyTile& tile = step.tile;
+        const int32_t rows = step.Rows().rows;
+        const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
+        int32_t loaded = 0;
+        const int32_t product = NextProduct();
+        for (int32_t key = step.keys.first; key < step.keys.last;) {
+            const int32_t index = (key - tile.begin) / kSize;
+            const Granule granule = GranuleOf(tile, index, kSize);
+            const int32_t number = value_base_.Number(tile, index, kSize, pass);
+            const Operand values{loads_.ValuesOf(number), CeilDiv(granule.end - granule.begin, kFractal)};
+            for (const int32_t end = Min(granule.end, step.keys.last); key < end; key += kCubeStep) {
+                const int32_t piece = (key - step.keys.first) / kCubeStep;
+                for (; loaded < Min(pieces, piece + kProbBuffers); ++loaded) {
+                    loads_.LoadProbs(step, loaded);
+                }
+                if (piece == 0) {
+                    loads_.PrefetchKeys();
+                }
+                const int32_t keys = Min(step.keys.last - key, kCubeStep);
+                const int32_t l0 = NextL0();
+                LoadLeft(l0, loads_.WaitForProbs(), rows, 0, keys);
+                left_holds_[l0] = 0;
+                loads_.FreeProbs();
+                LoadValueRight(l0, values, key - granule.begin, keys, columns);
+                Multiply(product, l0, rows, columns, keys, key == step.keys.first);
+            }
+            if (granule.last_user == step.r) {
+                loads_.FreeValues(number);
+                loads_.PrefetchValues();
+            }
         }
         const int64_t slot = int64_t(step.step % kRingSlots) * (kPartialSlotBytes / sizeof(float));
-        StoreProduct(product, partial_[slot + channel], step.rows, columns, kHeadDimMax);
-    }
-
-    // L1 -> L0B for V: each 16 x 16 fractal is transposed on the way, one instruction per 16 keys.
-    __aicore__ inline void LoadValueRight(int32_t l0, const AscendC::LocalTensor<T>& source, int32_t keys,
-                                          int32_t columns) {
-        const int32_t key_fractals = CeilDiv(keys, kFractal);
-        const int32_t column_fractals = columns / kFractal;
-        AscendC::LoadData2DParams params;
-        params.repeatTimes = uint8_t(column_fractals);
-        params.srcStride = uint16_t(key_fractals);
-        params.ifTranspose = true;
-        for (int32_t i = 0; i < key_fractals; ++i) {
-            AscendC::LoadData(Right(l0)[i * column_fractals * kFractalElements], source[i * kFractalElements], params);
-        }
+        StoreProduct(product, partial_[slot + pass * kCubeStep], rows, columns,
+                     RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
     }
 
     __aicore__ inline int32_t NextL0() {
@@ -251,17 +284,15 @@ private:
     }
 
     const AttentionPlan& plan_;
-    AscendC::TBuf<AscendC::TPosition::A1> l1_;
+    CubeLoads<T> loads_;
+    GranuleNumbers key_base_;
+    GranuleNumbers value_base_;
     AscendC::TBuf<AscendC::TPosition::A2> l0a_;
     AscendC::TBuf<AscendC::TPosition::B2> l0b_;
     AscendC::TBuf<AscendC::TPosition::CO1> l0c_;
-    AscendC::GlobalTensor<T> query_;
-    AscendC::GlobalTensor<T> key_;
-    AscendC::GlobalTensor<T> value_;
     AscendC::GlobalTensor<float> scores_;
-    AscendC::GlobalTensor<T> probs_;
     AscendC::GlobalTensor<float> partial_;
-    int32_t operand_turn_ = 0;
+    uint32_t left_holds_[kL0Buffers] = {};  // which query tile and channels L0A has; 0: something else
     int32_t l0_turn_ = 0;
     int32_t product_turn_ = 0;
 };

@@ -7,43 +7,45 @@
 
 namespace ascend_attention {
 
-// Cube core <-> its two vector cores (mode 2). Each is set and waited for exactly once per key tile.
+// Cube core <-> its two vector cores (mode 2). Each is set and waited for exactly once per step.
 struct CrossCoreFlag {
-    static constexpr uint16_t kVectorWaitsForScores = 0;   // FIX wrote S of a tile to its ring slot
-    static constexpr uint16_t kCubeWaitsForProbs = 1;      // MTE3 of both vector cores wrote P of a tile
-    static constexpr uint16_t kVectorWaitsForPartial = 2;  // FIX wrote P V of a tile
+    static constexpr uint16_t kVectorWaitsForScores = 0;   // FIX wrote S of a step to its ring slot
+    static constexpr uint16_t kCubeWaitsForProbs = 1;      // MTE3 of both vector cores wrote P of a step
+    static constexpr uint16_t kVectorWaitsForPartial = 2;  // FIX wrote P V of a step
 };
 constexpr uint8_t kCubeVectorMode = 2;
 
-constexpr int32_t kOperandBuffers = 4;  // K, V and P chunks in L1
-constexpr int32_t kQueryBuffers = 2;
+constexpr int32_t kGranuleBuffers = 2;  // each for K and V in L1
+constexpr int32_t kProbBuffers = 2;     // P in L1
 constexpr int32_t kL0Buffers = 2;
 constexpr int32_t kAccumulatorBuffers = 2;
 
-// Cube core, one id per buffer.
+// Cube core, one id per buffer. MTE2_MTE1: it is in L1; MTE1_MTE2: it may be overwritten. Q has none of its own: it is
+// loaded between the wait for a free K buffer and the event of the K that is loaded there. V has no MTE2_MTE1: it is
+// loaded before the P that it is multiplied with, because P is at most a granule ahead.
 struct CubeEvent {
-    static constexpr int32_t kOperand = 0;  // MTE2_MTE1: chunk is in L1; MTE1_MTE2: chunk may be overwritten
-    static constexpr int32_t kQuery = 4;    // MTE2_MTE1: Q tile is in L1
+    static constexpr int32_t kKeys = 0;
+    static constexpr int32_t kValues = 2;  // MTE1_MTE2 only
+    static constexpr int32_t kProbs = 4;
     // MTE1_M: L0A and L0B are filled; M_MTE1: they may be overwritten. TPipe keeps M_MTE1 0, 1 and 2 set on the cube
     // core, from its constructor to its destructor, for the high-level Matmul.
     static constexpr int32_t kL0 = 3;
     static constexpr int32_t kAccumulator = 0;  // M_FIX: product is in L0C; FIX_M: L0C may be overwritten
 };
-static_assert(CubeEvent::kOperand + kOperandBuffers <= CubeEvent::kQuery, "ids of one pipe pair overlap");
-static_assert(CubeEvent::kQuery + kQueryBuffers <= 6, "event ids 6 and 7 are reserved");
+static_assert(CubeEvent::kKeys + kGranuleBuffers <= CubeEvent::kValues, "ids of one pipe pair overlap");
+static_assert(CubeEvent::kValues + kGranuleBuffers <= CubeEvent::kProbs, "ids of one pipe pair overlap");
+static_assert(kProbBuffers <= 2, "a granule of V has two pieces; with P further ahead V needs an event of its own");
+static_assert(CubeEvent::kProbs + kProbBuffers <= 6, "event ids 6 and 7 are reserved");
 
-constexpr int32_t kScoreBuffers = 2;
-constexpr int32_t kPartialBuffers = 2;
+constexpr int32_t kChunkBuffers = 2;
 constexpr int32_t kStoreBuffers = 2;
 
 // Vector core, one id per buffer.
 struct VectorEvent {
-    static constexpr int32_t kScores = 0;   // MTE2_V: S (and mask) chunk is in UB; V_MTE2: it may be overwritten
-    static constexpr int32_t kPartial = 2;  // MTE2_V: P V chunk is in UB; V_MTE2: it may be overwritten
-    static constexpr int32_t kStore = 0;    // V_MTE3: 16-bit rows may be stored; MTE3_V: they have been stored
-    static constexpr int32_t kLse = 2;      // V_MTE3: LSE may be stored; MTE3_V: it has been stored
+    static constexpr int32_t kChunk = 0;  // MTE2_V: S (and mask) or P V is in UB; V_MTE2: it may be overwritten
+    static constexpr int32_t kStore = 0;  // V_MTE3: 16-bit rows may be stored; MTE3_V: they have been stored
+    static constexpr int32_t kLse = 2;    // V_MTE3: LSE may be stored; MTE3_V: it has been stored
 };
-static_assert(VectorEvent::kScores + kScoreBuffers <= VectorEvent::kPartial, "ids of one pipe pair overlap");
 static_assert(VectorEvent::kStore + kStoreBuffers <= VectorEvent::kLse, "ids of one pipe pair overlap");
 
 }  // namespace ascend_attention

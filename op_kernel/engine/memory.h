@@ -6,21 +6,28 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/arithmetic.h"
 #include "engine/flags.h"
 #include "plan/attention_plan.h"
 
 namespace ascend_attention {
 
-constexpr int32_t kVectorRows = kTileRowsMax / 2;  // rows of a tile on one vector core
-constexpr int32_t kChunkElements = 4096;           // a chunk of rows that the vector unit works on at a time
 constexpr int32_t kOperandElements = kCubeStep * kCubeStep;
+constexpr int32_t kGranuleElements = 2 * kOperandElements;  // of K or V: two pieces of 128 keys of 128 channels
+// Query tiles: those of two groups, so that the next group's can be fetched while this one's are in use.
+constexpr int32_t kQueryElements = 2 * kRowGroupMax * kTileRowsMax * kRowGroupChannels;
 
 struct L1Memory {
-    uint16_t query[kQueryBuffers][kTileRowsMax * kHeadDimMax];
-    uint16_t operand[kOperandBuffers][kOperandElements];
+    uint16_t query[kQueryElements];
+    uint16_t keys[kGranuleBuffers][kGranuleElements];
+    uint16_t values[kGranuleBuffers][kGranuleElements];
+    uint16_t probs[kProbBuffers][kOperandElements];
 };
 // 512 KiB less the 256 bytes that mix kernels reserve.
 static_assert(sizeof(L1Memory) <= 512 * 1024 - 256, "L1");
+static_assert(kQueryElements >= 2 * kTileRowsMax * kHeadDimMax, "two query tiles of the widest heads");
+// All row tiles of a group take a key tile before the next one comes.
+static_assert(kTileKeysMax * kRowGroupChannels <= kGranuleBuffers * kGranuleElements, "a group's key tile fits L1");
 
 struct L0AMemory {
     uint16_t left[kL0Buffers][kOperandElements];
@@ -37,25 +44,45 @@ struct L0CMemory {
 };
 static_assert(sizeof(L0CMemory) <= 128 * 1024, "L0C");
 
+constexpr int32_t kVectorRows = kTileRowsMax / 2;  // rows of a tile on one vector core
+constexpr int32_t kChunkElements = 8192;           // a chunk of rows that the vector unit works on at a time
+// With an explicit mask a chunk is half as large and its buffer holds the mask as well.
+constexpr int32_t kMaskedChunkElements = 4096;
+// Strips of P are one block further apart than their rows need, so that the eight blocks of a repeat go to different
+// bank groups.
+constexpr int32_t kStoreElements = kChunkElements + kTileKeysMax;
+// Row tiles whose running maximum and sum are alive: those of a group, and of the steps whose P V is still to come.
+constexpr int32_t kRowStates = kRowGroupMax + kStepsBehind;
+static_assert((kRowStates & (kRowStates - 1)) == 0, "the slot is a running number modulo a power of two");
+
+struct MaskedChunk {
+    float scores[kMaskedChunkElements];
+    uint8_t mask[kMaskedChunkElements];
+    uint16_t mask_as_half[kMaskedChunkElements];
+    uint8_t mask_bits[kMaskedChunkElements / 8];
+};
+
 struct UbMemory {
-    float scores[kScoreBuffers][kChunkElements];
-    float partial[kPartialBuffers][kChunkElements];
-    uint16_t store[kStoreBuffers][kChunkElements];  // P on its way to the cube core, or output rows
-    float accumulator[kVectorRows * kHeadDimMax];   // O of the current rows, before normalisation
-    uint8_t mask[kScoreBuffers][kChunkElements];
-    float scratch[kVectorRows * 64];  // row reductions; the mask as half
-    uint8_t mask_bits[kChunkElements / 8];
-    float broadcast[kVectorRows * 8];  // one 32-byte block per row
-    float lse_blocks[kVectorRows * 8];
+    union {
+        float scores[kChunkElements];  // of S, or of P V
+        MaskedChunk masked;
+    } chunk[kChunkBuffers];
+    uint16_t store[kStoreBuffers][kStoreElements];                      // P on its way to the cube core, or output rows
+    float accumulator[kRowGroupMax * kVectorRows * kRowGroupChannels];  // O of the current rows, before normalisation
+    float scratch[kChunkElements / kFloatsPerBlock + kVectorRows * kFloatsPerBlock];  // row reductions
+    float broadcast[kVectorRows * kFloatsPerBlock];                                   // one 32-byte block per row
+    float lse_blocks[kVectorRows * kFloatsPerBlock];
     float lse[kVectorRows];
-    float running_max[2][kVectorRows];  // by parity of the task
-    float running_sum[2][kVectorRows];
-    float correction[2][kVectorRows];  // exp(old maximum - new maximum), by parity of the step
+    uint8_t seen[kVectorRows];  // which rows see a key, as bits
+    float running_max[kRowStates][kVectorRows];
+    float running_sum[kRowStates][kVectorRows];
+    float correction[kRingSlots][kVectorRows];  // exp(old maximum - new maximum), by step
     float new_max[kVectorRows];
     float row_max[kVectorRows];
     float row_sum[kVectorRows];
 };
-static_assert(kChunkElements * sizeof(uint16_t) <= sizeof(UbMemory::scratch), "the mask as half fits into scratch");
+static_assert(sizeof(MaskedChunk) <= kChunkElements * sizeof(float), "a masked chunk fits its buffer");
+static_assert(kRowGroupMax * kRowGroupChannels >= kHeadDimMax, "the output of one row tile of the widest heads");
 // 192 KiB less 256 reserved bytes, less 8 KiB that Select and the toolchain take.
 static_assert(sizeof(UbMemory) <= 184 * 1024 - 256, "UB");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan is read here and nowhere else: word by word through the scalar unit's data cache, never by dereferencing
-// global memory.
+// The plan is read here and nowhere else: in words of 64 bits through the scalar unit's data cache, never by
+// dereferencing global memory.
 #pragma once
 
 #include "engine/kernel_arguments.h"
@@ -24,14 +24,14 @@ public:
     }
 
 private:
-    using Word = uint32_t __attribute__((may_alias));
+    using Word = uint64_t __attribute__((may_alias));
 
     template <typename Record>
     __aicore__ inline void Read(Record& record, uint64_t offset) const {
-        static_assert(sizeof(Record) % sizeof(uint32_t) == 0, "records are whole words");
-        constexpr uint32_t kWords = sizeof(Record) / sizeof(uint32_t);
-        AscendC::GlobalTensor<uint32_t> source;
-        source.SetGlobalBuffer(reinterpret_cast<__gm__ uint32_t*>(address_ + offset), kWords);
+        static_assert(sizeof(Record) % sizeof(uint64_t) == 0, "records are whole words");
+        constexpr uint32_t kWords = sizeof(Record) / sizeof(uint64_t);
+        AscendC::GlobalTensor<uint64_t> source;
+        source.SetGlobalBuffer(reinterpret_cast<__gm__ uint64_t*>(address_ + offset), kWords);
         Word* target = reinterpret_cast<Word*>(&record);
         for (uint32_t i = 0; i < kWords; ++i) {
             target[i] = source.GetValue(i);

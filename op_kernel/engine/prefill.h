@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The prefill schedule, for step i of the tile walk:
 //
-//                 Lead(i)      Follow(i - 1)   Empty (a task that sees no key)
+//                 Lead(i)      Follow(i - 2)   Empty (a row tile that sees no key)
 //   cube core     Scores       Partial         -
-//   vector cores  Softmax      Update          WriteEmpty
+//   vector cores  Softmax      Output          WriteEmpty
 //
-// Q K^T of a tile is issued before P V of the tile before it, so the cube computes while the vector cores do the
-// softmax. Ring slots are reused after three steps, which these waits already order: Partial(i - 1) has waited for the
-// P of step i - 1, hence for the end of every earlier read of S and O_partial by the vector cores. The same wait frees
-// the query buffer of that step's task: scores that the vector cores could read have used it for the last time.
+// Q K^T runs two steps ahead of P V, so neither side waits for the other's latest work, and the pipeline does not drain
+// between tasks. Ring slots are reused after three steps, which these waits already order: before Lead(i) the cube core
+// has waited for the P of step i - 3, hence for the end of every earlier read of S and O_partial by the vector cores,
+// and S of step i is told after the P of step i - 3 has been read.
 #pragma once
 
 #include "engine/cube_stages.h"
-#include "engine/vector_stages.h"
+#include "engine/output_stage.h"
+#include "engine/softmax_stage.h"
 
 namespace ascend_attention {
 
-static_assert(kRingSlots >= 3, "a step, the one before it, and one that may still be read");
+static_assert(kRingSlots > kStepsBehind, "the steps between S and P V, and the one that follows");
 
 template <typename T>
 struct CubePrefill {
@@ -27,33 +28,42 @@ struct CubePrefill {
 };
 
 template <typename T>
+struct VectorStages {
+    VectorBuffers<T>& buffers;
+    SoftmaxStage<T> softmax;
+    OutputStage<T> output;
+
+    __aicore__ inline void Finish() { buffers.Finish(); }
+};
+
+template <typename T>
 struct VectorPrefill {
     using Stages = VectorStages<T>;
-    __aicore__ static inline void Lead(Stages& stages, const TileStep& step) { stages.Softmax(step); }
-    __aicore__ static inline void Follow(Stages& stages, const TileStep& step) { stages.Update(step); }
-    __aicore__ static inline void Empty(Stages& stages, const TileStep& step) { stages.WriteEmpty(step); }
+    __aicore__ static inline void Lead(Stages& stages, const TileStep& step) { stages.softmax.Run(step); }
+    __aicore__ static inline void Follow(Stages& stages, const TileStep& step) { stages.output.Run(step); }
+    __aicore__ static inline void Empty(Stages& stages, const TileStep& step) { stages.output.WriteEmpty(step); }
 };
 
 template <typename Schedule>
-__aicore__ inline void RunSchedule(const PlanReader& reader, uint32_t core, typename Schedule::Stages& stages) {
-    TileWalk walk(reader, core);
+__aicore__ inline void RunSchedule(const KeyTileWalk& tiles, typename Schedule::Stages& stages) {
+    StepWalk walk(tiles);
     TileStep step;
-    TileStep previous;
-    bool follows = false;
+    TileStep behind[kStepsBehind];
+    uint32_t leads = 0;
+    uint32_t follows = 0;
     while (walk.Next(step)) {
-        if (step.keys == 0) {
+        if (step.KeyCount() == 0) {
             Schedule::Empty(stages, step);
             continue;
         }
         Schedule::Lead(stages, step);
-        if (follows) {
-            Schedule::Follow(stages, previous);
+        if (leads++ >= kStepsBehind) {
+            Schedule::Follow(stages, behind[follows++ % kStepsBehind]);
         }
-        previous = step;
-        follows = true;
+        behind[step.step % kStepsBehind] = step;
     }
-    if (follows) {
-        Schedule::Follow(stages, previous);
+    while (follows < leads) {
+        Schedule::Follow(stages, behind[follows++ % kStepsBehind]);
     }
     stages.Finish();
 }
@@ -61,16 +71,22 @@ __aicore__ inline void RunSchedule(const PlanReader& reader, uint32_t core, type
 template <typename T>
 __aicore__ inline void RunPrefill(const KernelArguments& arguments) {
     const PlanReader reader(arguments.plan);
+    const AttentionPlan& plan = reader.Plan();
     AscendC::TPipe pipe;
     if ASCEND_IS_AIC {
         const uint32_t core = uint32_t(AscendC::GetBlockIdx());
-        CubeStages<T> stages(pipe, reader, arguments, core);
-        RunSchedule<CubePrefill<T>>(reader, core, stages);
+        const KeyTileWalk walk(reader, core);
+        CubeStages<T> stages(pipe, reader, arguments, walk, core);
+        RunSchedule<CubePrefill<T>>(walk, stages);
     }
     if ASCEND_IS_AIV {
         const uint32_t core = uint32_t(AscendC::GetBlockIdx()) / uint32_t(AscendC::GetSubBlockNum());
-        VectorStages<T> stages(pipe, reader, arguments, core, uint32_t(AscendC::GetSubBlockIdx()));
-        RunSchedule<VectorPrefill<T>>(reader, core, stages);
+        const KeyTileWalk walk(reader, core);
+        GM_ADDR rings = arguments.workspace + uint64_t(core) * plan.workspace_core_stride;
+        VectorBuffers<T> buffers(pipe, uint32_t(AscendC::GetSubBlockIdx()));
+        VectorStages<T> stages{buffers, SoftmaxStage<T>(buffers, plan, arguments, rings),
+                               OutputStage<T>(buffers, plan, arguments, rings)};
+        RunSchedule<VectorPrefill<T>>(walk, stages);
     }
 }
 

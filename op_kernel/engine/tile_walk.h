@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of work on one AI core. Cube and vector cores walk the same plan, so a step means the same tile to both.
-// A task is a tile of query rows with all keys it can see; a step is one key tile of a task. Hidden key tiles never
-// become steps; a task that sees no key at all becomes one step with `keys == 0`, which only the vector cores act on.
+//
+// A task is a group of up to two neighbouring tiles of query rows of one head, with all keys that they can see. Its
+// keys are cut into key tiles; a step is one row tile against one key tile. All row tiles of a group take the same key
+// tile before the next one, so each load of K and V serves the whole group. Hidden steps do not exist; a row tile that
+// sees no key at all becomes one step without keys, which only the vector cores act on.
+//
+// How a head is cut depends on the head alone: a group that the host has split between two cores is cut into the same
+// key tiles on both, so results do not depend on the number of cores.
 #pragma once
 
 #include "engine/arithmetic.h"
@@ -10,49 +16,100 @@
 
 namespace ascend_attention {
 
-struct TileStep {
+struct RowTile {
+    int32_t row_begin;  // within the head
+    int32_t rows;       // 0: not this core's
+    KeySpan keys;       // that its rows can see
+    uint32_t number;    // running number of the core's row tiles that see keys
+
+    __aicore__ inline bool SeesKeys() const { return rows > 0 && keys.first < keys.last; }
+};
+
+struct KeyTile {
     SequencePlan sequence;
     uint32_t head;  // of the plan: a query head, or a key head when groups are folded
     uint32_t key_head;
-    int32_t row_begin;  // rows of the task within the head
-    int32_t rows;
-    int32_t key_begin;  // keys of this step
-    int32_t keys;
+    RowTile row_tiles[kRowGroupMax];
+    int32_t begin;  // keys [begin, end); none in a task none of whose rows sees a key
+    int32_t end;
     bool first;  // of its task
-    bool last;
-    uint32_t task;  // running numbers of tasks and steps that have keys: their parity picks buffers
-    uint32_t step;
+
+    // Keys of this tile that row tile r takes part in: from the start of a piece of kCubeStep keys, so that the row
+    // tiles of a group share pieces, to the last one it sees.
+    __aicore__ inline KeySpan KeysOf(int32_t r) const {
+        const RowTile& rows = row_tiles[r];
+        KeySpan span;
+        span.first = Max(begin, rows.keys.first);
+        span.last = Min(end, rows.keys.last);
+        if (rows.rows == 0 || span.first >= span.last) {
+            span.first = span.last = begin;
+        } else {
+            span.first = begin + (span.first - begin) / kCubeStep * kCubeStep;
+        }
+        return span;
+    }
 };
 
-class TileWalk {
+// Up to `size` keys of a key tile that are loaded at once.
+struct Granule {
+    int32_t begin;
+    int32_t end;  // as far as some row tile needs it; begin when none does
+    int32_t first_user;
+    int32_t last_user;
+};
+
+__aicore__ inline Granule GranuleOf(const KeyTile& tile, int32_t index, int32_t size) {
+    Granule granule;
+    granule.begin = tile.begin + index * size;
+    granule.end = granule.begin;
+    granule.first_user = kRowGroupMax;
+    granule.last_user = -1;
+    for (int32_t r = 0; r < kRowGroupMax; ++r) {
+        const KeySpan keys = tile.KeysOf(r);
+        if (keys.first < granule.begin + size && keys.last > granule.begin) {
+            granule.end = Max(granule.end, Min(keys.last, granule.begin + size));
+            granule.first_user = Min(granule.first_user, r);
+            granule.last_user = r;
+        }
+    }
+    return granule;
+}
+
+// How many of the first `count` granules of the tile are loaded.
+__aicore__ inline int32_t GranulesUsed(const KeyTile& tile, int32_t count, int32_t size) {
+    int32_t used = 0;
+    for (int32_t i = 0; i < count; ++i) {
+        const Granule granule = GranuleOf(tile, i, size);
+        used += granule.end > granule.begin ? 1 : 0;
+    }
+    return used;
+}
+
+class KeyTileWalk {
 public:
-    __aicore__ inline TileWalk(const PlanReader& reader, uint32_t core) : reader_(reader) {
+    __aicore__ inline KeyTileWalk(const PlanReader& reader, uint32_t core) : reader_(&reader) {
         CoreRange range;
-        reader_.Range(core, range);
+        reader.Range(core, range);
         sequence_index_ = range.sequence;
         head_ = range.head;
         tile_ = int32_t(range.tile);
         tiles_left_ = range.tile_total;
         if (tiles_left_ > 0) {
-            reader_.Sequence(sequence_index_, next_sequence_);
+            reader.Sequence(sequence_index_, next_sequence_);
         }
     }
 
     // False when the core's work is done.
-    __aicore__ inline bool Next(TileStep& step) {
+    __aicore__ inline bool Next(KeyTile& tile) {
         if (key_cursor_ < key_end_) {
             current_.first = false;
         } else if (!NextTask()) {
             return false;
         }
-        current_.key_begin = key_cursor_;
-        current_.keys = Min(key_end_ - key_cursor_, int32_t(reader_.Plan().tile_keys));
-        key_cursor_ += current_.keys;
-        current_.last = key_cursor_ >= key_end_;
-        if (current_.keys > 0) {
-            current_.step = steps_++;
-        }
-        step = current_;
+        current_.begin = key_cursor_;
+        current_.end = Min(key_end_, key_cursor_ + int32_t(reader_->Plan().tile_keys));
+        key_cursor_ = current_.end;
+        tile = current_;
         return true;
     }
 
@@ -61,49 +118,158 @@ private:
         if (tiles_left_ == 0) {
             return false;
         }
-        --tiles_left_;
-        const AttentionPlan& plan = reader_.Plan();
-        current_.sequence = next_sequence_;
+        const AttentionPlan& plan = reader_->Plan();
+        const SequencePlan& sequence = next_sequence_;
+        const int32_t group = int32_t(plan.row_group);
+        const int32_t group_begin = tile_ / group * group;
+        const int32_t group_end = Min(group_begin + group, sequence.tile_count);
+        const int32_t mine_end = Min(group_end, tile_ + int32_t(tiles_left_));
+        current_.sequence = sequence;
         current_.head = head_;
         current_.key_head = head_ / plan.heads_per_key_head;
-        current_.row_begin = tile_ * next_sequence_.tile_rows;
-        current_.rows = RowsOfTile(next_sequence_, plan.group_fold, tile_);
         current_.first = true;
-        const KeySpan keys =
-            VisibleKeys(next_sequence_, plan.group_fold, plan.row_order, current_.row_begin, current_.rows);
+        for (int32_t r = 0; r < kRowGroupMax; ++r) {
+            const int32_t tile = group_begin + r;
+            RowTile& rows = current_.row_tiles[r];
+            rows.rows = 0;
+            rows.keys.first = rows.keys.last = 0;
+            if (tile >= tile_ && tile < mine_end) {
+                rows.row_begin = tile * sequence.tile_rows;
+                rows.rows = RowsOfTile(sequence, plan.group_fold, tile);
+                rows.keys = VisibleKeys(sequence, plan.group_fold, plan.row_order, rows.row_begin, rows.rows);
+                rows.number = numbers_;
+                numbers_ += rows.SeesKeys() ? 1 : 0;
+            }
+        }
+        const int32_t first_row = group_begin * sequence.tile_rows;
+        const int32_t rows =
+            (group_end - 1 - group_begin) * sequence.tile_rows + RowsOfTile(sequence, plan.group_fold, group_end - 1);
+        const KeySpan keys = VisibleKeys(sequence, plan.group_fold, plan.row_order, first_row, rows);
         key_cursor_ = keys.first;
         key_end_ = Max(keys.first, keys.last);
-        if (key_cursor_ < key_end_) {
-            current_.task = tasks_++;
-        }
-        Advance();
+        Advance(mine_end - tile_);
         return true;
     }
 
-    __aicore__ inline void Advance() {
-        ++tile_;
+    __aicore__ inline void Advance(int32_t tiles) {
+        tile_ += tiles;
+        tiles_left_ -= uint32_t(tiles);
         while (tiles_left_ > 0 && tile_ >= next_sequence_.tile_count) {
             tile_ = 0;
             ++head_;
-            if (head_ == reader_.Plan().head_count) {
+            if (head_ == reader_->Plan().head_count) {
                 head_ = 0;
                 ++sequence_index_;
-                reader_.Sequence(sequence_index_, next_sequence_);
+                reader_->Sequence(sequence_index_, next_sequence_);
             }
         }
     }
 
-    const PlanReader& reader_;
+    const PlanReader* reader_;
     SequencePlan next_sequence_;
-    TileStep current_;
+    KeyTile current_;
     uint32_t sequence_index_;
     uint32_t head_;
     int32_t tile_;
     uint32_t tiles_left_;
     int32_t key_cursor_ = 0;
     int32_t key_end_ = 0;
-    uint32_t tasks_ = 0;
+    uint32_t numbers_ = 0;
+};
+
+struct TileStep {
+    KeyTile tile;
+    int32_t r;     // which row tile of the group
+    KeySpan keys;  // empty: the row tile sees no key at all
+    bool first;    // of its row tile
+    bool last;
+    uint32_t step;  // running number of steps that have keys
+
+    __aicore__ inline const RowTile& Rows() const { return tile.row_tiles[r]; }
+    __aicore__ inline int32_t KeyCount() const { return keys.last - keys.first; }
+};
+
+class StepWalk {
+public:
+    __aicore__ inline explicit StepWalk(const KeyTileWalk& walk) : walk_(walk) {}
+
+    __aicore__ inline bool Next(TileStep& step) {
+        for (;;) {
+            for (; r_ < kRowGroupMax; ++r_) {
+                const RowTile& rows = tile_.row_tiles[r_];
+                const KeySpan keys = tile_.KeysOf(r_);
+                const bool empty = tile_.first && rows.rows > 0 && !rows.SeesKeys();
+                if (empty || keys.first < keys.last) {
+                    step.tile = tile_;
+                    step.r = r_++;
+                    step.keys = keys;
+                    step.first = rows.keys.first >= tile_.begin;
+                    step.last = rows.keys.last <= tile_.end;
+                    step.step = steps_;
+                    steps_ += empty ? 0 : 1;
+                    return true;
+                }
+            }
+            if (!walk_.Next(tile_)) {
+                return false;
+            }
+            r_ = 0;
+        }
+    }
+
+private:
+    KeyTileWalk walk_;
+    KeyTile tile_;
+    int32_t r_ = kRowGroupMax;
     uint32_t steps_ = 0;
+};
+
+// The order in which K (or V) is loaded: the granules that some row tile needs, key tile by key tile, `passes` times
+// each tile.
+class GranuleWalk {
+public:
+    __aicore__ inline GranuleWalk(const KeyTileWalk& walk, int32_t size, int32_t passes)
+        : walk_(walk), size_(size), passes_(passes), pass_(passes) {}
+
+    __aicore__ inline bool Next() {
+        for (;;) {
+            for (; pass_ < passes_; ++pass_) {
+                while (tile_.begin + index_ * size_ < tile_.end) {
+                    granule_ = GranuleOf(tile_, index_++, size_);
+                    if (granule_.end > granule_.begin) {
+                        return true;
+                    }
+                }
+                index_ = 0;
+            }
+            if (!walk_.Next(tile_)) {
+                return false;
+            }
+            new_task_ = new_task_ || tile_.first;
+            pass_ = 0;
+            index_ = 0;
+        }
+    }
+
+    __aicore__ inline const KeyTile& Tile() const { return tile_; }
+    __aicore__ inline const Granule& Part() const { return granule_; }
+    __aicore__ inline int32_t Pass() const { return pass_; }
+    // Whether the granule is the first one of its task. Asking answers the question.
+    __aicore__ inline bool StartsTask() {
+        const bool starts = new_task_;
+        new_task_ = false;
+        return starts;
+    }
+
+private:
+    KeyTileWalk walk_;
+    KeyTile tile_;
+    Granule granule_;
+    int32_t size_;
+    int32_t passes_;
+    int32_t pass_;
+    int32_t index_ = 0;
+    bool new_task_ = false;
 };
 
 }  // namespace ascend_attention

@@ -9,29 +9,74 @@ namespace ascend_attention {
 
 enum class RowReduction { kMax, kSum };
 
-// result[i] = max or sum over row i; `scratch` holds rows * 64 floats. Leaves V work pending on `result`.
+template <RowReduction kind>
+__aicore__ inline void ReduceBlocks(const AscendC::LocalTensor<float>& result, const AscendC::LocalTensor<float>& from,
+                                    int32_t repeats, int32_t block_stride, int32_t repeat_stride) {
+    if constexpr (kind == RowReduction::kMax) {
+        AscendC::BlockReduceMax(result, from, repeats, kFloatsPerRepeat, 1, block_stride, repeat_stride);
+    } else {
+        AscendC::BlockReduceSum(result, from, repeats, kFloatsPerRepeat, 1, block_stride, repeat_stride);
+    }
+}
+
+// Block `to` of each row = max or sum of itself and block `from`; rows are `row_blocks` blocks, eight of them a repeat.
+template <RowReduction kind>
+__aicore__ inline void FoldBlocks(const AscendC::LocalTensor<float>& blocks, int32_t to, int32_t from, int32_t rows,
+                                  int32_t row_blocks) {
+    const uint8_t stride = uint8_t(row_blocks);
+    const uint8_t repeat = uint8_t(row_blocks * kFloatsPerBlock);
+    const AscendC::BinaryRepeatParams params(stride, stride, stride, repeat, repeat, repeat);
+    for (int32_t done = 0; done < rows;) {
+        const int32_t left = rows - done;
+        const int32_t repeats = Max(left / kFloatsPerBlock, 1);
+        const uint64_t lanes = uint64_t(Min(left, kFloatsPerBlock) * kFloatsPerBlock);
+        const AscendC::LocalTensor<float> row = blocks[done * row_blocks * kFloatsPerBlock];
+        const AscendC::LocalTensor<float> target = row[to * kFloatsPerBlock];
+        if constexpr (kind == RowReduction::kMax) {
+            AscendC::Max(target, target, row[from * kFloatsPerBlock], lanes, uint8_t(repeats), params);
+        } else {
+            AscendC::Add(target, target, row[from * kFloatsPerBlock], lanes, uint8_t(repeats), params);
+        }
+        done += repeats * kFloatsPerBlock;
+    }
+}
+
+// result[i] = max or sum over row i; `scratch` holds rows * (pitch / 8 + 8) floats. Leaves V work pending on `result`.
+// A block of eight floats becomes one float at the rate of a one-source instruction, which is cheaper than reducing
+// whole repeats or folding columns with two-source instructions.
 template <RowReduction kind>
 __aicore__ inline void ReduceRows(const AscendC::LocalTensor<float>& result, const AscendC::LocalTensor<float>& chunk,
                                   const AscendC::LocalTensor<float>& scratch, int32_t rows, int32_t pitch) {
-    const uint8_t row_blocks = uint8_t(pitch / kFloatsPerBlock);
-    AscendC::LocalTensor<float> folded = chunk;
-    int32_t folded_blocks = row_blocks;
-    for (int32_t group = kFloatsPerRepeat; group < pitch; group += kFloatsPerRepeat) {
-        const AscendC::BinaryRepeatParams params(1, 1, 1, 8, uint8_t(folded_blocks), row_blocks);
-        if constexpr (kind == RowReduction::kMax) {
-            AscendC::Max(scratch, folded, chunk[group], uint64_t(kFloatsPerRepeat), uint8_t(rows), params);
-        } else {
-            AscendC::Add(scratch, folded, chunk[group], uint64_t(kFloatsPerRepeat), uint8_t(rows), params);
+    const int32_t groups = pitch / kFloatsPerRepeat;
+    ReduceBlocks<kind>(scratch, chunk, rows * groups, 1, 8);
+    AscendC::PipeBarrier<PIPE_V>();
+    AscendC::LocalTensor<float> blocks = scratch;  // `groups` blocks a row
+    int32_t row_blocks = groups;
+    if (groups == 8) {  // a repeat a row
+        blocks = scratch[rows * groups * kFloatsPerBlock];
+        row_blocks = 1;
+        ReduceBlocks<kind>(blocks, scratch, rows, 1, 8);
+        AscendC::PipeBarrier<PIPE_V>();
+    }
+    for (int32_t left = row_blocks; left > 1; left -= left / 2) {
+        for (int32_t i = 0; i < left / 2; ++i) {
+            FoldBlocks<kind>(blocks, i, left - left / 2 + i, rows, row_blocks);
         }
         AscendC::PipeBarrier<PIPE_V>();
-        folded = scratch;
-        folded_blocks = 8;
     }
-    if constexpr (kind == RowReduction::kMax) {
-        AscendC::WholeReduceMax(result, folded, kFloatsPerRepeat, rows, 1, 1, folded_blocks,
-                                AscendC::ReduceOrder::ORDER_ONLY_VALUE);
-    } else {
-        AscendC::WholeReduceSum(result, folded, kFloatsPerRepeat, rows, 1, 1, folded_blocks);
+    const int32_t full = rows / kFloatsPerBlock;
+    if (full > 0) {
+        ReduceBlocks<kind>(result, blocks, full, row_blocks, row_blocks * kFloatsPerBlock);
+    }
+    const int32_t rest = full * kFloatsPerBlock;
+    if (rest < rows) {  // fewer than eight rows: one repeat each, so that nothing is written past them
+        const AscendC::LocalTensor<float> row = blocks[rest * row_blocks * kFloatsPerBlock];
+        if constexpr (kind == RowReduction::kMax) {
+            AscendC::WholeReduceMax(result[rest], row, kFloatsPerBlock, rows - rest, 1, 1, row_blocks,
+                                    AscendC::ReduceOrder::ORDER_ONLY_VALUE);
+        } else {
+            AscendC::WholeReduceSum(result[rest], row, kFloatsPerBlock, rows - rest, 1, 1, row_blocks);
+        }
     }
 }
 

@@ -15,8 +15,14 @@ constexpr int32_t kTileRowsMax = 128;
 constexpr int32_t kTileKeysMax = 512;
 constexpr int32_t kHeadDimMax = 256;
 constexpr int32_t kCubeStep = 128;
-// Tiles in flight between the cube core and its vector cores, in global memory that stays in L2.
-constexpr int32_t kRingSlots = 3;
+// Row tiles that share one load of K and V. The running outputs of all of them have to fit UB, so heads wider than
+// kRowGroupChannels get one.
+constexpr int32_t kRowGroupMax = 2;
+constexpr int32_t kRowGroupChannels = 128;
+// P V follows S this many steps later. Steps in flight between the cube core and its vector cores pass through a ring
+// in global memory that stays in L2.
+constexpr int32_t kStepsBehind = 2;
+constexpr int32_t kRingSlots = kStepsBehind + 1;
 
 constexpr int64_t kScoreSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 4;
 constexpr int64_t kProbSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 2;
@@ -40,12 +46,14 @@ struct AttentionPlan {
     uint32_t group_fold;      // query heads folded into the rows of one tile (1 = not folded)
     uint32_t heads_per_key_head;  // key head = head / heads_per_key_head (1 when folded)
     RowOrder row_order;
+    uint32_t row_group;       // consecutive row tiles of a head that share loads of K and V, <= kRowGroupMax
     uint32_t head_dim;        // of query and key, multiple of 16, <= kHeadDimMax
     uint32_t value_head_dim;  // of value and output
     uint32_t tile_keys;       // keys of one S tile, <= kTileKeysMax, multiple of 128
     uint32_t has_mask;        // explicit atten_mask, one byte per pair, non-zero = hidden
     uint32_t writes_lse;
     float scale;
+    uint32_t unused;                // records are read in words of 64 bits
     int64_t workspace_core_stride;  // bytes between the rings of two cores
     HeadStrides query;
     HeadStrides key;
@@ -81,7 +89,7 @@ struct CoreRange {
     uint32_t tile_total;
 };
 
-static_assert(sizeof(AttentionPlan) == 144, "the plan is read as bytes on the device");
+static_assert(sizeof(AttentionPlan) == 152, "the plan is read as bytes on the device");
 static_assert(sizeof(SequencePlan) == 72, "the plan is read as bytes on the device");
 static_assert(sizeof(CoreRange) == 16, "the plan is read as bytes on the device");
 

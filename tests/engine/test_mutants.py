@@ -14,7 +14,8 @@ import ascend_attention
 from ascend_attention._settings import synchronisation
 
 CUBE = "engine/cube_stages.h"
-VECTOR = "engine/vector_stages.h"
+SOFTMAX = "engine/softmax_stage.h"
+OUTPUT = "engine/output_stage.h"
 
 
 def without(file: str, *statements: str) -> tuple[Edit, ...]:
@@ -24,9 +25,9 @@ def without(file: str, *statements: str) -> tuple[Edit, ...]:
 VALUE_MUTANTS = {
     "causal edge off by one": (Edit("parts/band_mask.h", "sequence.band_high + 1 -", "sequence.band_high -"),),
     "running output is not rescaled": without(
-        VECTOR, "ApplyToRows<RowOperation::kMul>(accumulator, Broadcast(), count, channels_, output_pitch_);"
+        OUTPUT, "ApplyToRows<RowOperation::kMul>(accumulator, buffers_.Broadcast(), count, channels_, pitch_);"
     ),
-    "scale is forgotten": (Edit(VECTOR, "plan_.scale, count", "1.0F, count"),),
+    "scale is forgotten": (Edit(SOFTMAX, "plan_.scale, count", "1.0F, count"),),
 }
 
 
@@ -59,7 +60,7 @@ def test_unchanged_engine_passes(tmp_path: Path) -> None:
 
 def test_shared_ring_slot_is_a_race(tmp_path: Path) -> None:
     edits = tuple(Edit(file, "(step.step % kRingSlots) * (kScoreSlotBytes", "(0) * (kScoreSlotBytes")
-                  for file in (CUBE, VECTOR))  # fmt: skip
+                  for file in (CUBE, SOFTMAX))  # fmt: skip
     kinds, output = run_mutant(tmp_path, edits)
     assert "race" in kinds, output
 
@@ -90,6 +91,6 @@ def test_wrong_arithmetic_is_a_wrong_result(tmp_path: Path, name: str) -> None:
 
 
 def test_unmasked_tail_is_an_uninitialised_read(tmp_path: Path) -> None:
-    edits = (Edit(VECTOR, "const bool tail = step.keys < pitch;", "const bool tail = false;"),)
+    edits = (Edit(SOFTMAX, "const bool tail = keys < pitch;", "const bool tail = false;"),)
     kinds, output = run_mutant(tmp_path, edits)
     assert "uninitialised" in kinds, output

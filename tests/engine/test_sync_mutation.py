@@ -26,11 +26,12 @@ def test_every_event_flag_and_barrier_is_missed() -> None:
     assert sorted(names) == sorted([
         "flag CrossCoreFlag::kVectorWaitsForScores", "flag CrossCoreFlag::kCubeWaitsForProbs",
         "flag CrossCoreFlag::kVectorWaitsForPartial",
-        "MTE2_MTE1 CubeEvent::kOperand", "MTE1_MTE2 CubeEvent::kOperand", "MTE2_MTE1 CubeEvent::kQuery",
+        "MTE2_MTE1 CubeEvent::kKeys", "MTE1_MTE2 CubeEvent::kKeys",
+        "MTE1_MTE2 CubeEvent::kValues",
+        "MTE2_MTE1 CubeEvent::kProbs", "MTE1_MTE2 CubeEvent::kProbs",
         "MTE1_M CubeEvent::kL0", "M_MTE1 CubeEvent::kL0",
         "M_FIX CubeEvent::kAccumulator", "FIX_M CubeEvent::kAccumulator",
-        "MTE2_V VectorEvent::kScores", "V_MTE2 VectorEvent::kScores",
-        "MTE2_V VectorEvent::kPartial", "V_MTE2 VectorEvent::kPartial",
+        "MTE2_V VectorEvent::kChunk", "V_MTE2 VectorEvent::kChunk",
         "V_MTE3 VectorEvent::kStore", "MTE3_V VectorEvent::kStore",
         "V_MTE3 VectorEvent::kLse", "MTE3_V VectorEvent::kLse",
     ])  # fmt: skip
@@ -44,7 +45,7 @@ def test_program_judges_one_shape(tmp_path: Path, capsys: pytest.CaptureFixture[
     # Not every barrier executes in one shape, and not every buffer is used again: the gate is for all of them.
     assert mutate_sync.main(["--shape", "ragged", "--kind", "single", "--json", str(file)]) == 1
     printed = capsys.readouterr().out
-    assert "NOT EXECUTED: vector_stages.h:" in printed and "SURVIVED" not in printed and "FAILED" in printed
+    assert "NOT EXECUTED: softmax_stage.h:" in printed and "SURVIVED" not in printed and "FAILED" in printed
     mutants = json.loads(file.read_text())["mutants"]
     assert len(mutants) > 50 and all(mutant["unnoticed"] == [] for mutant in mutants)
     assert {mutant["verdict"] for mutant in mutants} == {"race", "pairing only"}

@@ -183,7 +183,8 @@ void TestTileKeys() {
     CHECK_EQ(TileKeysOf(256, 4096, kBandOpenLow, kBandOpenHigh), 512u);
     CHECK_EQ(TileKeysOf(64, 1, kBandOpenLow, kBandOpenHigh), 128u);
     CHECK_EQ(TileKeysOf(64, 129, kBandOpenLow, kBandOpenHigh), 256u);
-    CHECK_EQ(TileKeysOf(64, 4096, -100, 0), 256u);  // 128 rows that see 101 keys each span 228
+    CHECK_EQ(TileKeysOf(64, 4096, -100, 0), 384u);   // 256 rows that see 101 keys each span 356
+    CHECK_EQ(TileKeysOf(256, 4096, -100, 0), 256u);  // 128 rows span 228
 }
 
 void TestTileRows() {

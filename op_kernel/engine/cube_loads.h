@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the cube core has in L1, and the loads that bring it there. K and V come in granules, each fetched as soon as
+// the buffer that it goes to is free, whatever step the cube is at: the walks below run ahead of the steps. Q comes
+// with the first K of its task. P comes piece by piece.
+#pragma once
+
+#include "engine/memory.h"
+#include "engine/tile_walk.h"
+#include "parts/operand_copy.h"
+
+namespace ascend_attention {
+
+template <typename T>
+class CubeLoads {
+public:
+    __aicore__ inline CubeLoads(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
+                                const KeyTileWalk& walk, GM_ADDR rings)
+        : plan_(reader.Plan()),
+          key_size_(kGranuleElements / (int32_t(plan_.head_dim) > kCubeStep ? kHeadDimMax : kCubeStep)),
+          key_walk_(walk, key_size_, 1),
+          value_walk_(walk, kValueSize, CeilDiv(int32_t(plan_.value_head_dim), kCubeStep)) {
+        pipe.InitBuffer(l1_, sizeof(L1Memory));
+        query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
+        key_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.key));
+        value_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.value));
+        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace, probs)));
+        keys_left_ = key_walk_.Next();
+        values_left_ = value_walk_.Next();
+        for (int32_t i = 0; i < kGranuleBuffers; ++i) {
+            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kKeys + i);
+            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kValues + i);
+        }
+        for (int32_t i = 0; i < kProbBuffers; ++i) {
+            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kProbs + i);
+        }
+    }
+
+    // Set and wait must pair: takes back the "free" events.
+    __aicore__ inline void Finish() {
+        for (int32_t i = 0; i < kGranuleBuffers; ++i) {
+            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kKeys + i);
+            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kValues + i);
+        }
+        for (int32_t i = 0; i < kProbBuffers; ++i) {
+            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kProbs + i);
+        }
+    }
+
+    // Issues every load of K for which a buffer has been freed.
+    __aicore__ inline void PrefetchKeys() {
+        while (keys_left_ && keys_loaded_ < keys_freed_ + kGranuleBuffers) {
+            const int32_t buffer = keys_loaded_++ % kGranuleBuffers;
+            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kKeys + buffer);
+            const KeyTile& tile = key_walk_.Tile();
+            if (key_walk_.StartsTask()) {
+                LoadQueries(tile);
+            }
+            LoadRows(Keys(buffer), key_, plan_.key, tile.sequence.key, tile, key_walk_.Part(), 0,
+                     int32_t(plan_.head_dim));
+            AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kKeys + buffer);
+            keys_left_ = key_walk_.Next();
+        }
+    }
+
+    __aicore__ inline void PrefetchValues() {
+        while (values_left_ && values_loaded_ < values_freed_ + kGranuleBuffers) {
+            const int32_t buffer = values_loaded_++ % kGranuleBuffers;
+            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kValues + buffer);
+            const KeyTile& tile = value_walk_.Tile();
+            const int32_t channel = value_walk_.Pass() * kCubeStep;
+            LoadRows(Values(buffer), value_, plan_.value, tile.sequence.value, tile, value_walk_.Part(), channel,
+                     Min(int32_t(plan_.value_head_dim) - channel, kCubeStep));
+            values_left_ = value_walk_.Next();
+        }
+    }
+
+    // A granule of K is waited for by the first row tile of its group that uses it, one of V never: it was loaded
+    // before the P that it is multiplied with. Both are freed after the last row tile that uses them.
+    __aicore__ inline AscendC::LocalTensor<T> WaitForKeys(int32_t number, bool first) {
+        const int32_t buffer = number % kGranuleBuffers;
+        if (first) {
+            AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kKeys + buffer);
+        }
+        return Keys(buffer);
+    }
+    __aicore__ inline void FreeKeys(int32_t number) {
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kKeys + number % kGranuleBuffers);
+        ++keys_freed_;
+    }
+    __aicore__ inline AscendC::LocalTensor<T> ValuesOf(int32_t number) { return Values(number % kGranuleBuffers); }
+    __aicore__ inline void FreeValues(int32_t number) {
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kValues + number % kGranuleBuffers);
+        ++values_freed_;
+    }
+
+    // Piece `piece` of the step's P, which lies in its slot as it will in L1: strips of 16 keys, each all rows.
+    __aicore__ inline void LoadProbs(const TileStep& step, int32_t piece) {
+        const int32_t buffer = probs_loaded_++ % kProbBuffers;
+        const int32_t rows = RoundUp(step.Rows().rows, kFractal);
+        const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
+        const int64_t slot = int64_t(step.step % kRingSlots) * (kProbSlotBytes / sizeof(T));
+        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kProbs + buffer);
+        AscendC::DataCopy(Probs(buffer), probs_[slot + int64_t(piece) * kCubeStep * rows],
+                          AscendC::DataCopyParams(1, uint16_t(CeilDiv(keys, kFractal) * rows), 0, 0));
+        AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kProbs + buffer);
+    }
+    // Pieces are used in the order they were loaded.
+    __aicore__ inline AscendC::LocalTensor<T> WaitForProbs() {
+        const int32_t buffer = probs_used_ % kProbBuffers;
+        AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kProbs + buffer);
+        return Probs(buffer);
+    }
+    __aicore__ inline void FreeProbs() {
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kProbs + probs_used_++ % kProbBuffers);
+    }
+
+    __aicore__ inline AscendC::LocalTensor<T> Query(const RowTile& rows) {
+        const int32_t elements = kTileRowsMax * RoundUp(int32_t(plan_.head_dim), kCubeStep);
+        const uint32_t buffers = uint32_t(kQueryElements / elements);
+        return l1_.template Get<T>()[offsetof(L1Memory, query) / sizeof(T) + rows.number % buffers * elements];
+    }
+
+    __aicore__ inline int32_t KeySize() const { return key_size_; }
+    static constexpr int32_t kValueSize = kGranuleElements / kCubeStep;
+
+private:
+    __aicore__ inline AscendC::LocalTensor<T> Keys(int32_t buffer) {
+        return l1_.template Get<T>()[offsetof(L1Memory, keys) / sizeof(T) + buffer * kGranuleElements];
+    }
+    __aicore__ inline AscendC::LocalTensor<T> Values(int32_t buffer) {
+        return l1_.template Get<T>()[offsetof(L1Memory, values) / sizeof(T) + buffer * kGranuleElements];
+    }
+    __aicore__ inline AscendC::LocalTensor<T> Probs(int32_t buffer) {
+        return l1_.template Get<T>()[offsetof(L1Memory, probs) / sizeof(T) + buffer * kOperandElements];
+    }
+
+    // Rows of K or V, `columns` channels from `channel`.
+    __aicore__ inline void LoadRows(const AscendC::LocalTensor<T>& target, const AscendC::GlobalTensor<T>& source,
+                                    const HeadStrides& strides, int64_t sequence_offset, const KeyTile& tile,
+                                    const Granule& granule, int32_t channel, int32_t columns) {
+        const int32_t keys = granule.end - granule.begin;
+        const RowRun run{
+            sequence_offset + int64_t(tile.key_head) * strides.head + int64_t(granule.begin) * strides.row + channel,
+            strides.row, keys};
+        CopyRunToNz(target, RoundUp(keys, kFractal), 0, source, run, columns);
+    }
+
+    // The buffers are free: two groups ago their last S took K from the buffer that has just become free, or from one
+    // that was freed before.
+    __aicore__ inline void LoadQueries(const KeyTile& tile) {
+        const RowMap map(plan_, tile.sequence, plan_.query, tile.sequence.query, tile.head);
+        for (int32_t r = 0; r < kRowGroupMax; ++r) {
+            const RowTile& rows = tile.row_tiles[r];
+            if (!rows.SeesKeys()) {
+                continue;
+            }
+            const int32_t tile_rows = RoundUp(rows.rows, kFractal);
+            for (int32_t row = 0; row < rows.rows;) {
+                const RowRun run = map.RunAt(rows.row_begin + row, rows.rows - row);
+                CopyLeftRunToNz(Query(rows), tile_rows, rows.rows, row, query_, run, int32_t(plan_.head_dim));
+                row += run.count;
+            }
+        }
+    }
+
+    const AttentionPlan& plan_;
+    int32_t key_size_;  // keys of a granule of K: all channels of a piece are there at once
+    GranuleWalk key_walk_;
+    GranuleWalk value_walk_;
+    bool keys_left_;
+    bool values_left_;
+    int32_t keys_loaded_ = 0;
+    int32_t keys_freed_ = 0;
+    int32_t values_loaded_ = 0;
+    int32_t values_freed_ = 0;
+    int32_t probs_loaded_ = 0;
+    int32_t probs_used_ = 0;
+    AscendC::TBuf<AscendC::TPosition::A1> l1_;
+    AscendC::GlobalTensor<T> query_;
+    AscendC::GlobalTensor<T> key_;
+    AscendC::GlobalTensor<T> value_;
+    AscendC::GlobalTensor<T> probs_;
+};
+
+}  // namespace ascend_attention

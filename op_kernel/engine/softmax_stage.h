@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Online softmax of a step, by a vector core over its half of the rows: P = exp(S - running maximum). Masked scores are
+// -inf and the running maximum starts at the lowest finite float, so rows that see no key need no case of their own:
+// their sum stays 0.
+#pragma once
+
+#include "engine/vector_buffers.h"
+#include "parts/explicit_mask.h"
+#include "parts/row_reduce.h"
+
+namespace ascend_attention {
+
+template <typename T>
+class SoftmaxStage {
+public:
+    __aicore__ inline SoftmaxStage(VectorBuffers<T>& buffers, const AttentionPlan& plan,
+                                   const KernelArguments& arguments, GM_ADDR rings)
+        : buffers_(buffers), plan_(plan) {
+        mask_.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t*>(arguments.atten_mask));
+        scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace, scores)));
+        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace, probs)));
+        // Brcb reads eight rows at a time: lanes past the last row must hold something.
+        AscendC::Duplicate(Float(offsetof(UbMemory, row_max)), FloatFromBits(kLowestFloatBits), kVectorRows);
+        AscendC::Duplicate(Float(offsetof(UbMemory, row_sum)), 0.0F, kVectorRows);
+    }
+
+    // Writes P, rounded to T, for the cube core; updates maximum and sum.
+    __aicore__ inline void Run(const TileStep& step) {
+        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForScores);
+        const VectorRows rows = buffers_.RowsOf(step);
+        Shape shape;
+        shape.pitch = RoundUp(step.KeyCount(), kFloatsPerRepeat);
+        shape.rows = ChunkRows(plan_.has_mask != 0 ? kMaskedChunkElements : kChunkElements, shape.pitch);
+        if (rows.count > 0) {
+            if (step.first) {
+                AscendC::Duplicate(buffers_.RunningMax(step), FloatFromBits(kLowestFloatBits), kVectorRows);
+                AscendC::Duplicate(buffers_.RunningSum(step), 0.0F, kVectorRows);
+            }
+            Load(step, rows, shape, 0);
+        }
+        for (int32_t begin = 0; begin < rows.count; begin += shape.rows) {
+            if (begin + shape.rows < rows.count) {
+                Load(step, rows, shape, begin + shape.rows);
+            }
+            Compute(step, rows, shape, begin);
+        }
+        AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE3>(CrossCoreFlag::kCubeWaitsForProbs);
+    }
+
+private:
+    struct Shape {      // of the step's chunks
+        int32_t pitch;  // floats from row to row
+        int32_t rows;   // at most
+    };
+
+    __aicore__ inline AscendC::LocalTensor<float> Float(uint32_t byte_offset) { return buffers_.Float(byte_offset); }
+
+    __aicore__ inline void Load(const TileStep& step, const VectorRows& rows, const Shape& shape, int32_t begin) {
+        const int32_t count = Min(rows.count - begin, shape.rows);
+        const int32_t columns = RoundUp(step.KeyCount(), kFloatsPerBlock);
+        const int32_t slot_pitch = int32_t(plan_.tile_keys);
+        const int64_t slot = int64_t(step.step % kRingSlots) * (kScoreSlotBytes / sizeof(float));
+        const AscendC::DataCopyParams params(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
+                                             uint16_t((slot_pitch - columns) / kFloatsPerBlock),
+                                             uint16_t((shape.pitch - columns) / kFloatsPerBlock));
+        const int32_t buffer = buffers_.FillChunk();
+        AscendC::DataCopy(buffers_.Chunk(buffer), scores_[slot + int64_t(rows.offset + begin) * slot_pitch], params);
+        if (plan_.has_mask != 0) {
+            LoadMaskRows(buffers_.Mask(buffer), shape.pitch, mask_, plan_, step.tile.sequence, rows.first + begin,
+                         count, step.keys.first, step.KeyCount());
+        }
+        buffers_.ChunkIsFilled(buffer);
+    }
+
+    __aicore__ inline void Compute(const TileStep& step, const VectorRows& rows, const Shape& shape, int32_t begin) {
+        const int32_t count = Min(rows.count - begin, shape.rows);
+        const int32_t buffer = buffers_.UseChunk();
+        const AscendC::LocalTensor<float> scores = buffers_.Chunk(buffer);
+        ScaleAndMask(step, rows.first + begin, count, shape.pitch, buffer);
+        UpdateMaximum(step, begin, count, shape.pitch, scores);
+        ApplyToRows<RowOperation::kSub>(scores, buffers_.Broadcast(), count, shape.pitch, shape.pitch);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Exp(scores, scores, count * shape.pitch);
+        AscendC::PipeBarrier<PIPE_V>();
+        StoreProbs(step, rows.offset + begin, count, shape, scores);
+        UpdateSum(step, begin, count, shape.pitch, scores);
+        buffers_.ChunkIsUsed(buffer);
+    }
+
+    __aicore__ inline void ScaleAndMask(const TileStep& step, int32_t row, int32_t count, int32_t pitch,
+                                        int32_t buffer) {
+        const AscendC::LocalTensor<float> scores = buffers_.Chunk(buffer);
+        const int32_t keys = step.KeyCount();
+        const bool tail = keys < pitch;
+        if (tail) {  // columns that no key stands behind: anything finite, so that scaling them is harmless
+            FillColumns(scores, count, pitch, keys, pitch, 0.0F);
+            AscendC::PipeBarrier<PIPE_V>();
+        }
+        AscendC::Muls(scores, scores, plan_.scale, count * pitch);
+        AscendC::PipeBarrier<PIPE_V>();
+        if (plan_.has_mask != 0) {
+            ApplyMaskRows(scores, buffers_.Mask(buffer), buffers_.MaskAsHalf(buffer), buffers_.MaskBits(buffer), count,
+                          pitch, keys);
+        }
+        if (tail) {
+            FillColumns(scores, count, pitch, keys, pitch, FloatFromBits(kMinusInfinityBits));
+            AscendC::PipeBarrier<PIPE_V>();
+        }
+        HideOutsideBand(step, row, count, pitch, scores);
+    }
+
+    __aicore__ inline void HideOutsideBand(const TileStep& step, int32_t row, int32_t count, int32_t pitch,
+                                           const AscendC::LocalTensor<float>& scores) {
+        const SequencePlan& sequence = step.tile.sequence;
+        const int32_t first_key = step.keys.first;
+        const int32_t keys = step.KeyCount();
+        const PositionSpan positions = PositionsOfRows(sequence, plan_.group_fold, plan_.row_order, row, count);
+        const float hidden = FloatFromBits(kMinusInfinityBits);
+        if (ColumnsOfPosition(sequence, positions.last, first_key, keys).begin > 0) {
+            for (int32_t i = 0; i < count; ++i) {
+                const int32_t position = RowPosition(plan_, sequence, row + i);
+                FillColumns(scores[i * pitch], 1, pitch, 0,
+                            ColumnsOfPosition(sequence, position, first_key, keys).begin, hidden);
+            }
+            AscendC::PipeBarrier<PIPE_V>();
+        }
+        if (ColumnsOfPosition(sequence, positions.first, first_key, keys).end < keys) {
+            for (int32_t i = 0; i < count; ++i) {
+                const int32_t position = RowPosition(plan_, sequence, row + i);
+                FillColumns(scores[i * pitch], 1, pitch, ColumnsOfPosition(sequence, position, first_key, keys).end,
+                            keys, hidden);
+            }
+            AscendC::PipeBarrier<PIPE_V>();
+        }
+    }
+
+    // Leaves the new maximum of each row in broadcast blocks and exp(old - new) in the step's correction.
+    __aicore__ inline void UpdateMaximum(const TileStep& step, int32_t begin, int32_t count, int32_t pitch,
+                                         const AscendC::LocalTensor<float>& scores) {
+        const int32_t lanes = RoundUp(count, kFloatsPerBlock);
+        const AscendC::LocalTensor<float> row_max = Float(offsetof(UbMemory, row_max))[begin];
+        const AscendC::LocalTensor<float> new_max = Float(offsetof(UbMemory, new_max))[begin];
+        const AscendC::LocalTensor<float> running_max = buffers_.RunningMax(step)[begin];
+        const AscendC::LocalTensor<float> correction = buffers_.Correction(step)[begin];
+        ReduceRows<RowReduction::kMax>(row_max, scores, buffers_.Scratch(), count, pitch);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Max(new_max, running_max, row_max, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Sub(correction, running_max, new_max, lanes);
+        BroadcastRows(buffers_.Broadcast(), new_max, count);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Exp(correction, correction, lanes);
+        AscendC::Max(running_max, running_max, row_max, lanes);
+    }
+
+    __aicore__ inline void UpdateSum(const TileStep& step, int32_t begin, int32_t count, int32_t pitch,
+                                     const AscendC::LocalTensor<float>& scores) {
+        const int32_t lanes = RoundUp(count, kFloatsPerBlock);
+        const AscendC::LocalTensor<float> row_sum = Float(offsetof(UbMemory, row_sum))[begin];
+        const AscendC::LocalTensor<float> running_sum = buffers_.RunningSum(step)[begin];
+        ReduceRows<RowReduction::kSum>(row_sum, scores, buffers_.Scratch(), count, pitch);
+        AscendC::Mul(running_sum, running_sum, buffers_.Correction(step)[begin], lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Add(running_sum, running_sum, row_sum, lanes);
+    }
+
+    // P goes to its slot in the form in which the cube core wants it in L1: strips of 16 keys, each all rows of the
+    // tile one below the other. In UB the strips of a chunk are one block further apart than its rows need.
+    __aicore__ inline void StoreProbs(const TileStep& step, int32_t tile_row, int32_t count, const Shape& shape,
+                                      const AscendC::LocalTensor<float>& scores) {
+        const int32_t strip = shape.rows + 1;
+        const int32_t buffer = buffers_.FillStore();
+        const AscendC::LocalTensor<T> probs = buffers_.Store(buffer);
+        const AscendC::UnaryRepeatParams narrow(uint16_t(strip), 1, 1, uint8_t(shape.pitch / kFloatsPerBlock));
+        for (int32_t group = 0; group < shape.pitch; group += kFloatsPerRepeat) {
+            AscendC::Cast(probs[group * strip], scores[group], AscendC::RoundMode::CAST_RINT,
+                          uint64_t(kFloatsPerRepeat), uint8_t(count), narrow);
+        }
+        buffers_.StoreIsFilled(buffer);
+        const int32_t tile_rows = RoundUp(step.Rows().rows, kFractal);
+        const int64_t slot = int64_t(step.step % kRingSlots) * (kProbSlotBytes / sizeof(T));
+        const AscendC::DataCopyParams params(uint16_t(CeilDiv(step.KeyCount(), kFractal)), uint16_t(count),
+                                             uint16_t(strip - count), uint16_t(tile_rows - count));
+        AscendC::DataCopy(probs_[slot + int64_t(tile_row) * kFractal], probs, params);
+        if (step.Rows().rows == 1) {  // the cube core multiplies a lone row as two
+            AscendC::DataCopy(probs_[slot + kFractal], probs, params);
+        }
+        buffers_.StoreIsWritten(buffer);
+    }
+
+    VectorBuffers<T>& buffers_;
+    const AttentionPlan& plan_;
+    AscendC::GlobalTensor<uint8_t> mask_;
+    AscendC::GlobalTensor<float> scores_;
+    AscendC::GlobalTensor<T> probs_;
+};
+
+}  // namespace ascend_attention

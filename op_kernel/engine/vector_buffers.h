@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a vector core has in UB and who may touch it when. Chunks of S and of P V take turns in the same two buffers.
+#pragma once
+
+#include "engine/memory.h"
+#include "engine/tile_walk.h"
+
+namespace ascend_attention {
+
+// This core's rows of a step's row tile.
+struct VectorRows {
+    int32_t first;   // row of the head
+    int32_t offset;  // row of the tile
+    int32_t count;
+};
+
+template <typename T>
+class VectorBuffers {
+public:
+    __aicore__ inline VectorBuffers(AscendC::TPipe& pipe, uint32_t sub_core) : sub_core_(sub_core) {
+        pipe.InitBuffer(ub_, sizeof(UbMemory));
+        for (int32_t i = 0; i < kChunkBuffers; ++i) {
+            AscendC::SetFlag<AscendC::HardEvent::V_MTE2>(VectorEvent::kChunk + i);
+        }
+        for (int32_t i = 0; i < kStoreBuffers; ++i) {
+            AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kStore + i);
+        }
+        AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kLse);
+    }
+
+    // Set and wait must pair: takes back the "free" events.
+    __aicore__ inline void Finish() {
+        for (int32_t i = 0; i < kChunkBuffers; ++i) {
+            AscendC::WaitFlag<AscendC::HardEvent::V_MTE2>(VectorEvent::kChunk + i);
+        }
+        for (int32_t i = 0; i < kStoreBuffers; ++i) {
+            AscendC::WaitFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kStore + i);
+        }
+        AscendC::WaitFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kLse);
+    }
+
+    // A chunk buffer goes MTE2 -> V -> MTE2, in turns. Filling is one turn ahead of using at most.
+    __aicore__ inline int32_t FillChunk() {
+        const int32_t buffer = fill_turn_;
+        fill_turn_ = (fill_turn_ + 1) % kChunkBuffers;
+        AscendC::WaitFlag<AscendC::HardEvent::V_MTE2>(VectorEvent::kChunk + buffer);
+        return buffer;
+    }
+    __aicore__ inline void ChunkIsFilled(int32_t buffer) {
+        AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(VectorEvent::kChunk + buffer);
+    }
+    __aicore__ inline int32_t UseChunk() {
+        const int32_t buffer = use_turn_;
+        use_turn_ = (use_turn_ + 1) % kChunkBuffers;
+        AscendC::WaitFlag<AscendC::HardEvent::MTE2_V>(VectorEvent::kChunk + buffer);
+        return buffer;
+    }
+    __aicore__ inline void ChunkIsUsed(int32_t buffer) {
+        AscendC::SetFlag<AscendC::HardEvent::V_MTE2>(VectorEvent::kChunk + buffer);
+    }
+
+    // A store buffer goes V -> MTE3 -> V.
+    __aicore__ inline int32_t FillStore() {
+        const int32_t buffer = store_turn_;
+        store_turn_ = (store_turn_ + 1) % kStoreBuffers;
+        AscendC::WaitFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kStore + buffer);
+        return buffer;
+    }
+    __aicore__ inline void StoreIsFilled(int32_t buffer) {
+        AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kStore + buffer);
+        AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kStore + buffer);
+    }
+    __aicore__ inline void StoreIsWritten(int32_t buffer) {
+        AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kStore + buffer);
+    }
+
+    // The two vector cores take the upper and the lower half of a tile's rows, in whole groups of eight.
+    __aicore__ inline VectorRows RowsOf(const TileStep& step) const {
+        const RowTile& tile = step.Rows();
+        const int32_t upper = Min(tile.rows, RoundUp(CeilDiv(tile.rows, 2), kFloatsPerBlock));
+        VectorRows rows;
+        rows.offset = sub_core_ == 0 ? 0 : upper;
+        rows.count = sub_core_ == 0 ? upper : tile.rows - upper;
+        rows.first = tile.row_begin + rows.offset;
+        return rows;
+    }
+
+    __aicore__ inline AscendC::LocalTensor<float> Float(uint32_t byte_offset) {
+        return ub_.template Get<float>()[byte_offset / sizeof(float)];
+    }
+    __aicore__ inline AscendC::LocalTensor<uint8_t> Bytes(uint32_t byte_offset) {
+        return ub_.template Get<uint8_t>()[byte_offset];
+    }
+    __aicore__ inline AscendC::LocalTensor<float> Chunk(int32_t buffer) { return Float(ChunkOffset(buffer)); }
+    __aicore__ inline AscendC::LocalTensor<uint8_t> Mask(int32_t buffer) {
+        return Bytes(ChunkOffset(buffer) + offsetof(MaskedChunk, mask));
+    }
+    __aicore__ inline AscendC::LocalTensor<half> MaskAsHalf(int32_t buffer) {
+        return Bytes(ChunkOffset(buffer) + offsetof(MaskedChunk, mask_as_half)).template ReinterpretCast<half>();
+    }
+    __aicore__ inline AscendC::LocalTensor<uint8_t> MaskBits(int32_t buffer) {
+        return Bytes(ChunkOffset(buffer) + offsetof(MaskedChunk, mask_bits));
+    }
+    __aicore__ inline AscendC::LocalTensor<T> Store(int32_t buffer) {
+        return ub_.template Get<T>()[offsetof(UbMemory, store) / sizeof(T) + buffer * kStoreElements];
+    }
+    // The running output of a step's row tile, rows `pitch` floats apart.
+    __aicore__ inline AscendC::LocalTensor<float> Accumulator(const TileStep& step, int32_t pitch) {
+        return Float(offsetof(UbMemory, accumulator))[step.r * kVectorRows * pitch];
+    }
+    __aicore__ inline AscendC::LocalTensor<float> Scratch() { return Float(offsetof(UbMemory, scratch)); }
+    __aicore__ inline AscendC::LocalTensor<float> Broadcast() { return Float(offsetof(UbMemory, broadcast)); }
+    __aicore__ inline AscendC::LocalTensor<float> RunningMax(const TileStep& step) {
+        return Float(offsetof(UbMemory, running_max))[StateOf(step)];
+    }
+    __aicore__ inline AscendC::LocalTensor<float> RunningSum(const TileStep& step) {
+        return Float(offsetof(UbMemory, running_sum))[StateOf(step)];
+    }
+    __aicore__ inline AscendC::LocalTensor<float> Correction(const TileStep& step) {
+        return Float(offsetof(UbMemory, correction))[int32_t(step.step % kRingSlots) * kVectorRows];
+    }
+
+private:
+    __aicore__ inline static uint32_t ChunkOffset(int32_t buffer) {
+        return uint32_t(offsetof(UbMemory, chunk) + sizeof(UbMemory::chunk[0]) * buffer);
+    }
+    __aicore__ inline static int32_t StateOf(const TileStep& step) {
+        return int32_t(step.Rows().number % kRowStates) * kVectorRows;
+    }
+
+    uint32_t sub_core_;
+    int32_t fill_turn_ = 0;
+    int32_t use_turn_ = 0;
+    int32_t store_turn_ = 0;
+    AscendC::TBuf<AscendC::TPosition::VECCALC> ub_;
+};
+
+// Rows of `pitch` elements that fit `elements`, in whole groups of eight.
+__aicore__ inline int32_t ChunkRows(int32_t elements, int32_t pitch) {
+    return Min(kVectorRows, elements / pitch / kFloatsPerBlock * kFloatsPerBlock);
+}
+
+}  // namespace ascend_attention
