@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels that the timing model is compared with: they compute what they should, in order, and docs/timing.md says
+about the published points what the model says today."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from timing import calibration
+
+from ascend_attention import golden, sim
+
+POINTS = calibration.load_points()
+VECTOR_RESULTS = {
+    "Add": np.add,
+    "Max": np.maximum,
+    "Mul": np.multiply,
+    "Div": np.divide,
+    "Exp": lambda x, y: np.exp(x),
+    "Ln": lambda x, y: np.log(x),
+    "Relu": lambda x, y: np.maximum(x, 0),
+    "Maxs": lambda x, y: np.maximum(x, 1),
+    "Muls": lambda x, y: 2 * x,
+    "Rsqrt": lambda x, y: 1 / np.sqrt(x),
+    "And": lambda x, y: (x.view(np.int32) & y.view(np.int32)).view(np.float32),
+}
+
+
+def normal(*shape: int, dtype: type = np.float16) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32).astype(dtype)
+
+
+def run(file: str, entry: str, *arguments: object, cores: int = 1, allowed: str = "none") -> np.ndarray | None:
+    """One launch under all checks; warnings count, but for those of the kind that is allowed."""
+    result = calibration.kernel(file, entry)(*arguments, blocks=cores, soc="Ascend910B2", mode="checked")
+    assert [str(finding) for finding in result.findings if finding.kind != allowed] == []
+    return result.outputs[0] if result.outputs else None
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "cores", "slots"),
+    [(256, 256, 2, 8), (384, 1536, 2, 5), (128, 2816, 1, 11)],
+    ids=["fewer tiles than it runs ahead", "two blocks on a core, shortest ring", "no slot used twice"],
+)
+def test_attention(queries: int, keys: int, cores: int, slots: int) -> None:
+    query, key, value = normal(queries, 128), normal(keys, 128), normal(keys + 1, 128)[1:]
+    workspace = sim.Workspace(calibration.attention_workspace(cores, slots))
+    output = run(
+        "staged_attention", "staged_attention", query, key, value, sim.Out(np.empty((queries, 128), np.float32)),
+        workspace, queries // 128, keys // 256, slots, 128**-0.5, cores=cores,
+    )  # fmt: skip
+    expected, _ = golden.fused_infer_attention_score_v2(
+        query[None, None], key[None, None], value[None, None],
+        num_query_heads=1, softmax_scale=128**-0.5, input_layout="BNSD",
+    )  # fmt: skip
+    np.testing.assert_allclose(output, expected[0, 0].astype(np.float32), rtol=1e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_matmul(narrow: int) -> None:
+    # Two parts of C: 256 x 512, and a column of tiles that only the second core has.
+    left, right = normal(256, 1024), normal(1024, 768)
+    product = sim.InOut(np.zeros((256, 768), np.float16 if narrow else np.float32))
+    output = run("tiled_matmul", "tiled_matmul", left, right, product, 256, 768, 1024, 256, 512, 2, narrow, cores=2)
+    expected = left.astype(np.float64) @ right.astype(np.float64)
+    expected[:, 256:512] = 0  # the first core stops after two of its four tiles
+    assert output is not None
+    np.testing.assert_allclose(output.astype(np.float64), expected, rtol=1e-3 if narrow else 1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("operation", calibration.OPERATIONS)
+@pytest.mark.parametrize("waits", [0, 1])
+def test_vector_chain(operation: str, waits: int) -> None:
+    x, y = np.abs(normal(16, 64, dtype=np.float32)) + 0.5, normal(16, 65, dtype=np.float32)[:, 1:].copy()
+    number = calibration.OPERATIONS.index(operation)
+    z = run("vector_chain", "vector_chain", x, y, sim.Out(np.empty_like(x)), number, 16, 4, waits)
+    assert z is not None
+    if operation in VECTOR_RESULTS:
+        np.testing.assert_allclose(z, VECTOR_RESULTS[operation](x, y), rtol=2e-3 if operation == "Rsqrt" else 1e-5)
+    elif operation == "Narrow":
+        np.testing.assert_array_equal(z.ravel().view(np.float16)[: x.size], x.astype(np.float16).ravel())
+    else:
+        groups = x.reshape(-1, 8) if operation == "BlockReduceMax" else x
+        reduce = np.sum if operation == "WholeReduceSum" else np.max
+        np.testing.assert_allclose(z.ravel()[: len(groups)], reduce(groups, axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("repeated", calibration.REPEATED)
+def test_cube_chain(repeated: str) -> None:
+    left, right = normal(32, 16), normal(64, 16)
+    copies = 3 if repeated == "store" else 1
+    product = sim.Out(np.empty((copies * 32, 64), np.float32))
+    number = calibration.REPEATED.index(repeated)
+    # A chain of loads writes the same data to the same place, in whatever order.
+    output = run("cube_chain", "cube_chain", left, right, product, 32, 64, number, 3, allowed="undocumented order")
+    expected = left.astype(np.float32) @ right.astype(np.float32).T
+    np.testing.assert_allclose(output, np.tile(expected, (copies, 1)), rtol=1e-5, atol=1e-5)
+
+
+def test_move_chains() -> None:
+    source = normal(4096)
+    np.testing.assert_array_equal(run("move_chain", "load_ub", source, sim.Out(np.empty_like(source)), 4096, 3), source)
+    copies = run("move_chain", "store_ub", source, sim.Out(np.empty((3, 4096), np.float16)), 4096, 3)
+    np.testing.assert_array_equal(copies, np.tile(source, (3, 1)))
+    run("move_chain", "load_l1", source, 4096, 0, 3)
+    run("move_chain", "load_l1", normal(4, 1024), 2048, 4, 3)
+
+
+@pytest.mark.parametrize("entry", ["stream_load_ub", "stream_load_l1"])
+def test_stream_load_reads_its_rows(entry: str) -> None:
+    matrix = normal(16, 512)
+    result = calibration.kernel("stream_load", entry)(
+        matrix, 8, 512, 4, 96, 2, 3, blocks=2, soc="Ascend910B2", mode="timed"
+    )
+    assert [str(finding) for finding in result.findings] == []
+    assert result.report.timing.middle.l2_read == 3 * matrix.nbytes
+    assert result.report.timing.middle.hbm_read == matrix.nbytes
+    run("stream_load", entry, matrix, 8, 512, 4, 96, 2, 3, cores=2)
+
+
+def test_stream_add() -> None:
+    x, y = normal(2, 3, 256), normal(2, 3, 257)[:, :, 1:].copy()
+    for buffers in (1, 2):
+        z = run("stream_add", "stream_add", x, y, sim.Out(np.empty_like(x)), 3, 256, buffers, cores=2)
+        np.testing.assert_array_equal(z, x + y)
+
+
+def test_points_are_well_formed() -> None:
+    assert len({point.name for point in POINTS}) == len(POINTS) > 100
+    for point in POINTS:
+        assert point.group in calibration.GROUPS and point.kernel in calibration.RUNS
+        assert point.effort in calibration.EFFORTS and point.unit in ("us", "cycles") and point.published > 0
+        assert point.source
+
+
+@functools.cache
+def document_lines() -> frozenset[str]:
+    return frozenset(calibration.DOCUMENT.read_text(encoding="utf-8").splitlines())
+
+
+@pytest.mark.parametrize("point", [point for point in POINTS if point.effort == "test"], ids=lambda point: point.name)
+def test_document_says_what_the_model_says(point: calibration.Point) -> None:
+    line = calibration.compare(point).line()
+    assert line in document_lines(), "a cost has changed: scripts/calibrate_timing --write, and say why"
+
+
+def test_document_has_every_point() -> None:
+    starts = [line.split("|")[1].strip() for line in document_lines() if line.count("|") == 8]
+    assert {point.name for point in POINTS} <= set(starts)
+
+
+def comparison(published: float, middle: float) -> calibration.Comparison:
+    point = calibration.Point("p", "cube", "k", {}, "s", published, "us", False, "test", "t")
+    return calibration.Comparison(point, (middle, middle, middle), (published, middle))
+
+
+def test_errors_and_ranks() -> None:
+    assert comparison(100, 125).hit and not comparison(100, 126).hit and not comparison(100, 74).hit
+    assert comparison(100, 126).line() == "| p | 100 | 126 | 126 | 126 | +26 % **miss** | t |"
+    assert calibration.digits(0.12345) == "0.1235" and calibration.digits(12345.6) == "12,346"
+    assert list(calibration.ranks([5, 1, 5, 9])) == [2.5, 1, 2.5, 4]
+    same = [comparison(value, value**2) for value in (1, 2, 3, 4)]
+    assert calibration.spearman(same) == pytest.approx(1)
+    assert calibration.spearman([comparison(value, -value) for value in (1, 2, 3)]) == pytest.approx(-1)
+    swapped = [comparison(1, 1), comparison(2, 3), comparison(3, 2)]
+    assert calibration.spearman(swapped) == pytest.approx(0.5)
+
+
+def test_stale_names_the_lines_that_are_missing() -> None:
+    fresh, old = comparison(100, 101), comparison(100, 102)
+    assert calibration.stale([fresh, old], f"text\n{fresh.line()}\n") == [old.line()]
