@@ -97,7 +97,7 @@ class Comparison:
         mark = "" if self.hit else " **miss**"
         return (
             f"| {self.point.name} | {digits(self.point.published)} | {low} | {middle} | {high} "
-            f"| {100 * self.error:+.0f} %{mark} | {self.point.source} |"
+            f"| {round(100 * self.error):+d} %{mark} | {self.point.source} |"
         )
 
 
