@@ -20,8 +20,12 @@ constexpr std::size_t kMostSites = 20;
 
 const char* PipeName(int pipe) { return kPipeNames[pipe]; }
 
-// Directories only make reports wide.
-std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+// Directories only make reports wide. A name may hold bytes that are not UTF-8.
+py::object FileName(const std::string& path) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    return py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "backslashreplace"));
+}
 
 const char* CauseName(sim::Cause cause) {
     switch (cause) {

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "core/findings.h"
 #include "sim_bindings.h"
 #include "timing/record.h"
+#include "timing/trace_bars.h"
 #include "timing/trace_json.h"
 #include "timing/trace_walk.h"
 
@@ -74,6 +76,39 @@ py::tuple Write(const sim::KeptRecord& kept, const py::function& sink, std::int6
     return py::make_tuple(count.events, count.left_out, count.cut);
 }
 
+py::tuple Draw(const sim::KeptRecord& kept, std::int64_t begin, std::int64_t end, const std::vector<std::size_t>& cores,
+               std::int64_t resolution) {
+    const Record record = Held(kept);
+    sim::Picture picture;
+    {
+        const py::gil_scoped_release release;
+        picture = sim::Draw(*record, WindowOf(*record, begin, end, cores), resolution);
+    }
+    py::list bars;
+    for (const sim::PictureBar& bar : picture.bars) {
+        bars.append(py::make_tuple(bar.core, sim::NameOf(bar.pipe), bar.wait, bar.begin, bar.end, bar.name));
+    }
+    py::list arrows;
+    const auto pipe_of = [&](const sim::StepRef& ref) {
+        return sim::NameOf(record->streams[static_cast<std::size_t>(ref.core)].steps[ref.step].pipe);
+    };
+    for (const sim::TraceArrow& arrow : picture.arrows) {
+        arrows.append(py::make_tuple(arrow.from.core, pipe_of(arrow.from), arrow.begin, arrow.to.core,
+                                     pipe_of(arrow.to), arrow.end));
+    }
+    return py::make_tuple(bars, arrows);
+}
+
+py::tuple SteadyPart(const sim::KeptRecord& kept, const std::vector<std::size_t>& cores, std::size_t rounds) {
+    const Record record = Held(kept);
+    std::pair<std::int64_t, std::int64_t> part;
+    {
+        const py::gil_scoped_release release;
+        part = sim::SteadyPart(*record, WindowOf(*record, 0, -1, cores), rounds);
+    }
+    return py::make_tuple(part.first, part.second);
+}
+
 }  // namespace
 
 void BindTrace(py::module_& m) {
@@ -85,7 +120,12 @@ void BindTrace(py::module_& m) {
         .def("write", &Write, py::arg("sink"), py::arg("begin"), py::arg("end"), py::arg("cores"),
              py::arg("most_events"),
              "Calls sink(bytes) with the pieces of a Chrome trace. begin, end: nanoseconds, -1 = to the end; cores:\n"
-             "indices. Returns (events, events left out, nanosecond of the cut or -1).");
+             "indices. Returns (events, events left out, nanosecond of the cut or -1).")
+        .def("draw", &Draw, py::arg("begin"), py::arg("end"), py::arg("cores"), py::arg("resolution"),
+             "([(core, pipe, wait, begin, end, name)], [(core, pipe, begin, core, pipe, end)]): bars, and arrows of\n"
+             "cross-core flags. Bars that are shorter than the resolution (nanoseconds) are merged.")
+        .def("steady_part", &SteadyPart, py::arg("cores"), py::arg("rounds"),
+             "(begin, end) of so many rounds of these cores in the middle of the run.");
 }
 
 }  // namespace ascend_attention::python

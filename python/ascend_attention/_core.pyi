@@ -25,6 +25,10 @@ class RunRecord:
     def write(
         self, sink: Callable[[bytes], object], begin: int, end: int, cores: list[int], most_events: int
     ) -> tuple[int, int, int]: ...
+    def draw(
+        self, begin: int, end: int, cores: list[int], resolution: int
+    ) -> tuple[list[tuple[int, str, bool, int, int, str]], list[tuple[int, str, int, int, str, int]]]: ...
+    def steady_part(self, cores: list[int], rounds: int) -> tuple[int, int]: ...
 
 class CallSettings:
     soc: str

@@ -194,5 +194,5 @@ def _launch(values: Mapping[str, Any]) -> LaunchReport:
     if values.get("record") is not None:
         from ascend_attention._trace import Trace  # needs the compiled module, which made the record
 
-        fields["trace"] = Trace(values["record"])
+        fields["trace"] = Trace(values["record"], fields["timing"])
     return LaunchReport(**fields)

@@ -15,14 +15,19 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from ascend_attention import _core
-from ascend_attention._arguments import as_float, as_int, refuse, refuse_type
+from ascend_attention._arguments import as_float, as_int, as_text, refuse, refuse_type
+from ascend_attention._trace_plot import labels, picture, require_matplotlib, title_of
 
 if TYPE_CHECKING:
     from ascend_attention._report import Report
+    from ascend_attention._timing import Timing
 
+PARTS = ("timeline", "roofline")
 Cores = str | int | Sequence[str | int]
 
 _MOST_EVENTS = 1_000_000
+_ROUNDS = 4  # that a picture shows unless told otherwise
+_FINEST = 1500  # bars side by side that a picture can show
 _GZIP_LEVEL = 4  # repetitive text: higher levels take longer and gain next to nothing
 
 
@@ -58,8 +63,9 @@ class Trace:
     is called.
     """
 
-    def __init__(self, record: _core.RunRecord | None) -> None:
+    def __init__(self, record: _core.RunRecord | None, timing: Timing | None = None) -> None:
         self._record = record
+        self._timing = timing
 
     def save(
         self,
@@ -102,6 +108,66 @@ class Trace:
             warnings.warn(f"trace.save: {saved} (max_events); see start_us, end_us, cores", stacklevel=2)
         return saved
 
+    def plot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        start_us: float | None = None,
+        end_us: float | None = None,
+        block: int = 0,
+        parts: str | Sequence[str] = PARTS,
+    ) -> Path:
+        """Draws one block's timeline, pipe under pipe, and the roofline of the launch. Needs matplotlib.
+
+        Args:
+            path: ends in ".png" or ".svg".
+            start_us, end_us: modelled microseconds since the first instruction. Without both: a few rounds from the
+                middle of the run.
+            block: whose cores are shown.
+            parts: "timeline", "roofline", or both in this order.
+
+        Returns:
+            The path. Two calls with the same arguments write the same bytes.
+
+        Raises:
+            AttentionError: a path, window, block or part that cannot be.
+            ModuleNotFoundError: no matplotlib; the text says how to get it.
+            TypeError, OSError: as for ``save``.
+        """
+        function = "trace.plot"
+        target = _path(function, path, (".png", ".svg"))
+        record = self._held(function)
+        about = record.describe()
+        window = window_of(function, about, start_us, end_us, as_int(function, "block", block))
+        chosen = _parts(function, parts)
+        require_matplotlib()
+        cores, begin, end = list(window.cores), window.begin, window.end
+        if start_us is None and end_us is None:
+            begin, end = record.steady_part(cores, _ROUNDS)
+        elif end < 0:
+            end = math.ceil(about["cycles"] / about["clock_hz"] * 1e9)
+        bars, arrows = record.draw(begin, end, cores, max(1, (end - begin) // _FINEST))
+        image = picture(
+            target.suffix.lower(),
+            title=title_of(about, block, begin, end),
+            tracks=labels(about["cores"], bars),
+            bars=bars,
+            arrows=arrows,
+            begin=begin,
+            end=end,
+            clock_hz=about["clock_hz"],
+            roofline=getattr(self._timing, "roofline", None),
+            parts=chosen,
+        )
+        with whole_file(target) as file:
+            file.write(image)
+        return target
+
+    @property
+    def nbytes(self) -> int:
+        """Host memory that the record takes; 0 once it has been released."""
+        return 0 if self._record is None or self._record.released else int(self._record.describe()["bytes"])
+
     def release(self) -> None:
         """Gives the memory back. ``save`` and ``plot`` then refuse, for every report of the launch."""
         if self._record is not None:
@@ -125,7 +191,7 @@ class Trace:
         return self
 
     def __reduce__(self) -> tuple[type[Trace], tuple[None]]:
-        return Trace, (None,)
+        return Trace, (None,)  # the record stays in its process
 
 
 def no_trace(owner: str, report: Report) -> NoReturn:
@@ -133,7 +199,7 @@ def no_trace(owner: str, report: Report) -> NoReturn:
     modes = sorted({launch.mode for launch in report.launches})
     given = f"mode {', '.join(map(repr, modes))}" if modes else "no launch so far"
     if "timed" in modes:
-        given = "a timed launch without one: it failed, or it is a copy from another process"
+        given = "timed launches that failed, or whose traces were let go for later ones"
     refuse(owner, "trace", given, "a launch in mode 'timed'")
 
 
@@ -179,6 +245,16 @@ def _indices(function: str, known: Sequence[tuple[str, int, bool]], wanted: Core
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 6 else f"{names[0]} to {names[-1]}"
+
+
+def _parts(function: str, wanted: object) -> tuple[str, ...]:
+    allowed = f"{' or '.join(map(repr, PARTS))}, or a list of them"
+    given = (wanted,) if isinstance(wanted, str) else wanted
+    if not isinstance(given, Sequence) or not all(isinstance(part, str) for part in given):
+        refuse_type(function, "parts", wanted, allowed)
+    if not given or not set(given) <= set(PARTS) or len(set(given)) != len(given):
+        refuse(function, "parts", as_text(function, "parts", repr(wanted)), allowed)
+    return tuple(given)
 
 
 def _path(function: str, path: object, suffixes: tuple[str, ...]) -> Path:

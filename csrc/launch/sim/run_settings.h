@@ -2,6 +2,7 @@
 // How one call runs on the simulated machine, and where its report goes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@ public:
     void Append(sim::RunReport report) {
         const std::lock_guard<std::mutex> lock(mutex_);
         reports_.push_back(std::move(report));
+        LetOldRecordsGo();
     }
     std::vector<sim::RunReport> Reports() const {
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -25,6 +27,12 @@ public:
     }
 
 private:
+    // Somebody may run a whole model in one block: the records of its last launches are kept, of all others the
+    // figures.
+    ASCEND_SIM_API void LetOldRecordsGo();
+
+    static constexpr std::size_t kMostRecordBytes = std::size_t{2} << 30;  // beside the last one
+
     mutable std::mutex mutex_;
     std::vector<sim::RunReport> reports_;
 };

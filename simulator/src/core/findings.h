@@ -30,7 +30,7 @@ private:
 };
 
 const char* NameOf(Space space);
-const char* NameOf(Pipe pipe);
+ASCEND_SIM_API const char* NameOf(Pipe pipe);
 const char* NameOf(DType dtype);
 // "Add (kernel.cpp:42)"; the directory is dropped, it only makes reports wide.
 std::string Describe(const char* name, const Site& site);

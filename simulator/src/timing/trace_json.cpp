@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -22,107 +21,6 @@ int TrackOf(Pipe pipe) {
     return static_cast<int>(std::find(std::begin(kTracks), std::end(kTracks), pipe) - std::begin(kTracks)) + 1;
 }
 
-// Text of the file, handed on in large pieces.
-class Output {
-public:
-    explicit Output(const TraceSink& sink) : sink_(sink) { text_.reserve(kPiece + kSlack); }
-
-    Output& operator<<(const char* text) {
-        text_ += text;
-        return *this;
-    }
-    Output& operator<<(std::int64_t number) {
-        text_ += std::to_string(number);
-        return *this;
-    }
-    // With two decimals, whatever the locale.
-    Output& Decimal(double number) {
-        const auto hundredths = static_cast<std::int64_t>(std::llround(number * 100));
-        return Fixed(hundredths, 100, 2);
-    }
-    // Nanoseconds as microseconds.
-    Output& Time(std::int64_t nanoseconds) { return Fixed(nanoseconds, 1000, 3); }
-    // Quoted. Names of files are bytes: what is no UTF-8 becomes U+FFFD.
-    Output& String(const std::string& text);
-
-    void Flush(bool all = true) {
-        if (!text_.empty() && (all || text_.size() >= kPiece)) {
-            sink_(text_.data(), text_.size());
-            text_.clear();
-        }
-    }
-
-private:
-    static constexpr std::size_t kPiece = std::size_t{1} << 20;
-    static constexpr std::size_t kSlack = std::size_t{1} << 14;
-
-    Output& Fixed(std::int64_t number, std::int64_t unit, std::size_t digits) {
-        if (number < 0) {
-            text_ += '-';
-            number = -number;
-        }
-        const std::string fraction = std::to_string(number % unit);
-        text_ += std::to_string(number / unit);
-        text_ += '.';
-        text_.append(digits - fraction.size(), '0');
-        text_ += fraction;
-        return *this;
-    }
-
-    const TraceSink& sink_;
-    std::string text_;
-};
-
-// Length of the UTF-8 sequence at `at`, 0 when there is none.
-std::size_t SequenceAt(const std::string& text, std::size_t at) {
-    const auto byte = [&](std::size_t i) {
-        return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0;
-    };
-    const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
-    const int first = byte(0);
-    if (first < 0x80) {
-        return 1;
-    }
-    if (first >= 0xC2 && first < 0xE0) {
-        return follows(1) ? 2 : 0;
-    }
-    if (first >= 0xE0 && first < 0xF0) {
-        const bool overlong = first == 0xE0 && byte(1) < 0xA0;
-        const bool surrogate = first == 0xED && byte(1) >= 0xA0;
-        return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
-    }
-    if (first >= 0xF0 && first < 0xF5) {
-        const bool overlong = first == 0xF0 && byte(1) < 0x90;
-        const bool beyond = first == 0xF4 && byte(1) >= 0x90;
-        return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
-    }
-    return 0;
-}
-
-Output& Output::String(const std::string& text) {
-    static const char* const kHex = "0123456789abcdef";
-    text_ += '"';
-    for (std::size_t i = 0; i < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const std::size_t length = SequenceAt(text, i);
-        if (length == 0) {
-            text_ += "\xEF\xBF\xBD";
-        } else if (byte == '"' || byte == '\\') {
-            text_ += '\\';
-            text_ += text[i];
-        } else if (byte < 0x20 || byte == 0x7F) {
-            text_ += "\\u00";
-            text_ += kHex[byte >> 4];
-            text_ += kHex[byte & 15];
-        } else {
-            text_.append(text, i, length);
-        }
-        i += std::max<std::size_t>(length, 1);
-    }
-    text_ += '"';
-    return *this;
-}
-
 // How many events begin when, so that a bound on their number becomes a time.
 class Census : public TraceVisitor {
 public:
@@ -131,16 +29,21 @@ public:
         const std::int64_t width = std::max<std::int64_t>(1, std::min(window.end, last) - begin_);
         step_ = (width + kBins - 1) / kBins;
         bins_.resize(static_cast<std::size_t>(width / step_ + 1));
-        tracks_.resize(record.cores.size());
+        std::array<std::int64_t, kPipeCount> none{};
+        none.fill(kNever);
+        first_.resize(record.cores.size(), none);
     }
 
     void Bar(const TraceBar& bar) override {
         Add(bar.begin, 1);
-        tracks_[bar.core][static_cast<std::size_t>(bar.pipe)] = true;
+        std::int64_t& first = first_[bar.core][static_cast<std::size_t>(bar.pipe)];
+        first = std::min(first, bar.begin);
     }
     void Arrow(const TraceArrow& arrow) override { Add(arrow.end, 2); }
 
-    bool HasTrack(std::size_t core, Pipe pipe) const { return tracks_[core][static_cast<std::size_t>(pipe)]; }
+    bool HasTrack(std::size_t core, Pipe pipe, std::int64_t end) const {
+        return first_[core][static_cast<std::size_t>(pipe)] < end;
+    }
     std::uint64_t total() const { return total_; }
     TraceCount Cut(std::uint64_t most) const {
         TraceCount count;
@@ -158,6 +61,7 @@ public:
     }
 
 private:
+    static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
     static constexpr std::int64_t kBins = std::int64_t{1} << 20;
 
     void Add(std::int64_t time, std::uint32_t events) {
@@ -170,15 +74,15 @@ private:
     std::int64_t step_ = 1;
     std::uint64_t total_ = 0;
     std::vector<std::uint32_t> bins_;
-    std::vector<std::array<bool, kPipeCount>> tracks_;
+    std::vector<std::array<std::int64_t, kPipeCount>> first_;  // when each track begins
 };
 
 class Writer {
 public:
-    Writer(const RunRecord& record, Output& out) : record_(record), out_(out) {}
+    Writer(const RunRecord& record, JsonOutput& out) : record_(record), out_(out) {}
 
     // Opens an event; whoever calls goes on inside of it.
-    Output& Event(const char* phase, std::size_t core, int track) {
+    JsonOutput& Event(const char* phase, std::size_t core, int track) {
         out_ << (first_ ? "\n{" : ",\n{") << "\"ph\":\"" << phase
              << "\",\"pid\":" << static_cast<std::int64_t>(core + 1);
         first_ = false;
@@ -186,12 +90,12 @@ public:
         return out_ << ",\"tid\":" << ThreadOf(core, track);
     }
 
-    void Tracks(std::size_t core, const Census& census) {
+    void Tracks(std::size_t core, const Census& census, std::int64_t end) {
         Name(core, 0, "process_name", "name").String(record_.cores[core].name) << "}}";
         Name(core, 0, "process_labels", "labels").String(record_.kernel + ", " + record_.soc + ", modelled") << "}}";
         Name(core, 0, "process_sort_index", "sort_index") << static_cast<std::int64_t>(core) << "}}";
         for (const Pipe pipe : kTracks) {
-            if (census.HasTrack(core, pipe)) {
+            if (census.HasTrack(core, pipe, end)) {
                 Name(core, TrackOf(pipe), "thread_name", "name").String(NameOf(pipe)) << "}}";
                 Name(core, TrackOf(pipe), "thread_sort_index", "sort_index") << std::int64_t{TrackOf(pipe)} << "}}";
             }
@@ -215,7 +119,7 @@ private:
         return static_cast<std::int64_t>(core + 1) * 10 + track;
     }
 
-    Output& Name(std::size_t core, int track, const char* what, const char* field) {
+    JsonOutput& Name(std::size_t core, int track, const char* what, const char* field) {
         return Event("M", core, track) << ",\"name\":\"" << what << "\",\"args\":{\"" << field << "\":";
     }
     void Open(const TraceBar& bar) {
@@ -229,7 +133,7 @@ private:
     void End(const char* phase, const TraceArrow& arrow, StepRef step, std::int64_t time, std::int64_t id);
 
     const RunRecord& record_;
-    Output& out_;
+    JsonOutput& out_;
     bool first_ = true;
 };
 
@@ -239,24 +143,17 @@ void Writer::Amount(const Step& step, const InstructionKey& key) {
         out_ << ",\"" << unit << "\":" << std::int64_t{step.units};
     }
     if (step.rows != 0) {
-        out_ << ",\"rows\":" << std::int64_t{step.rows};
+        out_ << (key.pipe == Pipe::kCube ? ",\"multiply_adds\":" : ",\"rows\":") << std::int64_t{step.rows};
     }
 }
 
-// Why not earlier: for those that had to wait.
+// Why not earlier.
 void Writer::Cause(const TraceBar& bar, const TimedStep& timed) {
-    out_ << ",\"cause\":";
-    if (timed.cause == Cause::kStart || (timed.cause == Cause::kIssue && timed.by.core < 0)) {
-        out_ << (timed.cause == Cause::kStart ? "\"start\"" : "\"scalar unit\"");
-        return;
+    out_ << ",\"cause\":\"" << DescribeWait(record_, bar) << "\"";
+    if (timed.by.core >= 0 && timed.cause != Cause::kPipe) {
+        out_ << ",\"waited_for\":";
+        out_.String(DescribeStep(record_, timed.by));
     }
-    if (timed.cause == Cause::kPipe) {
-        out_ << "\"pipe\"";
-        return;
-    }
-    out_.String(DescribeWait(record_, bar));
-    out_ << ",\"waited_for\":";
-    out_.String(DescribeStep(record_, timed.by));
 }
 
 void Writer::Instruction(const TraceBar& bar) {
@@ -292,18 +189,10 @@ void Writer::Instruction(const TraceBar& bar) {
 
 void Writer::Wait(const TraceBar& bar) {
     const EventStream& stream = record_.streams[bar.core];
-    const Step& step = stream.steps[bar.step];
-    const TimedStep& timed = record_.timeline.cores[bar.core].steps[bar.step];
-    const std::string what = DescribeWait(record_, bar);
     Open(bar);
-    out_ << ",\"cat\":\"wait\",\"name\":";
-    out_.String("wait: " + what) << ",\"args\":{\"cause\":";
-    out_.String(what) << ",\"site\":";
-    Site(stream.sites[step.site]);
-    if (timed.by.core >= 0) {
-        out_ << ",\"waited_for\":";
-        out_.String(DescribeStep(record_, timed.by));
-    }
+    out_ << ",\"cat\":\"wait\",\"name\":\"wait: " << DescribeWait(record_, bar) << "\",\"args\":{\"site\":";
+    Site(stream.sites[stream.steps[bar.step].site]);
+    Cause(bar, record_.timeline.cores[bar.core].steps[bar.step]);
     out_ << "}}";
 }
 
@@ -375,7 +264,7 @@ TraceCount WriteTrace(const RunRecord& record, const TraceWindow& window, std::u
     kept.end = count.cut >= 0 ? count.cut : window.end;
 
     // The events come first: some readers stop at the first key that they do not know.
-    Output out(sink);
+    JsonOutput out(sink);
     out << "{\"traceEvents\":[";
     Writer writer(record, out);
     std::size_t first_core = record.cores.size();
@@ -384,7 +273,7 @@ TraceCount WriteTrace(const RunRecord& record, const TraceWindow& window, std::u
     }
     for (std::size_t core = first_core; core < record.cores.size(); ++core) {
         if (window.Has(core)) {
-            writer.Tracks(core, census);
+            writer.Tracks(core, census, kept.end);
         }
     }
     if (count.cut >= 0 && first_core < record.cores.size()) {

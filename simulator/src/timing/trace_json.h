@@ -2,10 +2,9 @@
 // A recorded run in the Chrome trace format, as Perfetto reads it: a process for each core, a thread for each pipe.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 
+#include "timing/json_output.h"
 #include "timing/trace_walk.h"
 
 namespace ascend_attention::sim {
@@ -15,8 +14,6 @@ struct TraceCount {
     std::uint64_t left_out = 0;  // of the window, because of the bound
     std::int64_t cut = -1;       // nanosecond where the trace then ends
 };
-
-using TraceSink = std::function<void(const char* data, std::size_t size)>;
 
 // Writes the window piece by piece. When it has more than `most_events`, it ends earlier, at the same time for all
 // cores, and the text says so.

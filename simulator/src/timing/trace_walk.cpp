@@ -167,14 +167,22 @@ const char* DescribeWait(const RunRecord& record, const TraceBar& bar) {
             break;
     }
     switch (timed.cause) {
+        case Cause::kStart:
+            return "start";
+        case Cause::kPipe:
+            return "pipe";
         case Cause::kCrossFlag:
             return "other core";
         case Cause::kIssue:
             return "scalar unit";
-        default:
+        case Cause::kQueue:
+            return "full queue";
+        case Cause::kUnits:
+            return "unit flag";
+        case Cause::kFlag:
             break;
     }
-    const bool own_pipe = timed.by.core == static_cast<std::int32_t>(bar.core) &&
+    const bool own_pipe = timed.by.core >= 0 && timed.by.core == static_cast<std::int32_t>(bar.core) &&
                           record.streams[bar.core].steps[timed.by.step].pipe == bar.pipe;
     return own_pipe ? "barrier" : "flag";
 }

@@ -54,7 +54,7 @@ void WalkTrace(const RunRecord& record, const TraceWindow& window, TraceVisitor&
 
 // "block 0 AIC M Mmad (kernel.cpp:42)"
 std::string DescribeStep(const RunRecord& record, StepRef step);
-// "flag", "barrier", "other core", "scalar unit", ...: what the bar waited for.
+// What a bar waited for, or an instruction last: "flag", "barrier", "other core", "scalar unit", ...
 const char* DescribeWait(const RunRecord& record, const TraceBar& bar);
 
 }  // namespace ascend_attention::sim
