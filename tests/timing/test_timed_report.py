@@ -96,9 +96,8 @@ def test_critical_path_is_as_long_as_the_launch(timing: Timing) -> None:
     assert path.parts["cross-core flag"] > 0
     assert [site.cycles for site in path.sites] == sorted((site.cycles for site in path.sites), reverse=True)
     assert sum(site.count for site in path.sites) <= path.instructions
-    named = {(site.file, site.core) for site in path.sites}
-    assert ("cube_stages.h", "AIC") in named and ("vector_stages.h", "AIV") in named
-    assert all(site.line > 0 for site in path.sites)
+    assert {site.core for site in path.sites} == {"AIC", "AIV"}
+    assert all(site.file.endswith((".h", ".cpp")) and site.line > 0 for site in path.sites)
 
 
 def test_roofline(timing: Timing) -> None:
