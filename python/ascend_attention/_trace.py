@@ -9,7 +9,7 @@ import os
 import secrets
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
@@ -286,5 +286,6 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             yield file
         os.replace(beside, target)
     except BaseException:
-        os.unlink(beside)
+        with suppress(OSError):  # the first error is the one to tell
+            os.unlink(beside)
         raise

@@ -6,12 +6,14 @@ from __future__ import annotations
 import copy
 import gzip
 import itertools
+import json
 import os
 import pickle
 import stat
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,6 +58,61 @@ def whole(run: SimulatorRun, tmp_path_factory: pytest.TempPathFactory) -> chrome
     trace = chrome_trace.read(path)
     assert (saved.path, saved.events, saved.left_out, saved.capped_at_us) == (path, trace.events, 0, None)
     return trace
+
+
+def _overlap(events: list[dict[str, Any]]) -> None:
+    bars = [event for event in events if event["ph"] == "X" and event["cat"] == "V"]
+    bars[0]["dur"] = bars[1]["ts"] - bars[0]["ts"] + 0.001
+
+
+def _finer_than_a_nanosecond(events: list[dict[str, Any]]) -> None:
+    next(event for event in events if event["ph"] == "X")["ts"] += 0.0004
+
+
+def _no_bar_under_an_arrow(events: list[dict[str, Any]]) -> None:
+    next(event for event in events if event["ph"] == "s")["ts"] += 1e6
+
+
+def _half_an_arrow(events: list[dict[str, Any]]) -> None:
+    events.remove(next(event for event in events if event["ph"] == "f"))
+
+
+def _one_number_for_two_arrows(events: list[dict[str, Any]]) -> None:
+    first, second = [event for event in events if event["ph"] == "s"][:2]
+    second["id"] = first["id"]
+
+
+def _an_unknown_phase(events: list[dict[str, Any]]) -> None:
+    events[0]["ph"] = "Q"
+
+
+def _pipes_in_another_order(events: list[dict[str, Any]]) -> None:
+    first, second = [event for event in events if event["name"] == "thread_name"][:2]
+    first["args"], second["args"] = second["args"], first["args"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _overlap,
+        _finer_than_a_nanosecond,
+        _no_bar_under_an_arrow,
+        _half_an_arrow,
+        _one_number_for_two_arrows,
+        _an_unknown_phase,
+        _pipes_in_another_order,
+    ],
+)
+def test_reader_is_strict(damage: Callable[[list[dict[str, Any]]], None], run: SimulatorRun, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    run.trace.save(path)
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps(whole))
+    chrome_trace.read(path)  # going through floats is not the damage
+    damage(whole["traceEvents"])
+    path.write_text(json.dumps(whole))
+    with pytest.raises((AssertionError, KeyError, ValueError)):
+        chrome_trace.read(path)
 
 
 def test_cores_and_pipes_are_those_of_the_report(run: SimulatorRun, whole: chrome_trace.ReadTrace) -> None:

@@ -19,7 +19,7 @@ void ReportLog::LetOldRecordsGo() {
         }
         const std::shared_ptr<const sim::RunRecord> record = timing->record->Get();
         held += record == nullptr ? 0 : record->bytes();
-        if (held > kMostRecordBytes) {
+        if (held > most_record_bytes_) {
             auto without = std::make_shared<sim::TimingResult>(*timing);
             without->record = nullptr;
             timing = std::move(without);

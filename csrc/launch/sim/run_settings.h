@@ -16,6 +16,9 @@ namespace ascend_attention::launch {
 // Reports of the launches of one `with simulator(...)` block. Several threads may append at once.
 class ReportLog {
 public:
+    // `most_record_bytes`: of timed launches, beside the last one.
+    explicit ReportLog(std::size_t most_record_bytes = std::size_t{2} << 30) : most_record_bytes_(most_record_bytes) {}
+
     void Append(sim::RunReport report) {
         const std::lock_guard<std::mutex> lock(mutex_);
         reports_.push_back(std::move(report));
@@ -31,7 +34,7 @@ private:
     // figures.
     ASCEND_SIM_API void LetOldRecordsGo();
 
-    static constexpr std::size_t kMostRecordBytes = std::size_t{2} << 30;  // beside the last one
+    std::size_t most_record_bytes_;
 
     mutable std::mutex mutex_;
     std::vector<sim::RunReport> reports_;

@@ -50,15 +50,4 @@ TimingResult PredictTime(Machine& machine, CostSource source) {
     return result;
 }
 
-std::size_t RunRecord::bytes() const {
-    std::size_t total = 0;
-    for (const EventStream& stream : streams) {
-        total += stream.steps.capacity() * sizeof(Step) + stream.transfers.capacity() * sizeof(Transfer);
-    }
-    for (const CoreTimeline& core : timeline.cores) {
-        total += core.steps.capacity() * sizeof(TimedStep);
-    }
-    return total;
-}
-
 }  // namespace ascend_attention::sim
