@@ -4,7 +4,9 @@ about the published points what the model says today."""
 
 from __future__ import annotations
 
+import csv
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -133,6 +135,34 @@ def test_points_are_well_formed() -> None:
         assert point.group in calibration.GROUPS and point.kernel in calibration.RUNS
         assert point.effort in calibration.EFFORTS and point.unit in ("us", "cycles") and point.published > 0
         assert point.source
+
+
+def cost_rows(file: str) -> list[dict[str, str]]:
+    path = calibration.ROOT / "simulator" / "timing" / file
+    return list(csv.DictReader(line for line in path.read_text(encoding="utf-8").splitlines() if line[0] != "#"))
+
+
+def instruction_names() -> set[str]:
+    """Names in the instruction tables, without what tells forms apart, and those that the sources give."""
+    tables = (calibration.ROOT / "simulator" / "instructions").glob("*.csv")
+    lines = [line.split(",")[0] for table in tables for line in table.read_text(encoding="utf-8").splitlines()]
+    sources = (calibration.ROOT / "simulator" / "src").rglob("*.cpp")
+    quoted = [name for source in sources for name in re.findall(r'"([^"\n]+)"', source.read_text(encoding="utf-8"))]
+    return {line.split(" (")[0] for line in lines} | set(quoted)
+
+
+def test_every_cost_has_a_source_and_an_instruction() -> None:
+    known = instruction_names()
+    space = "(GM|L1|L0A|L0B|L0C|UB|BT|FB)"
+    for row in cost_rows("instructions.csv") + cost_rows("machine.csv"):
+        assert row["source"] and row["confidence"] in ("documented", "measured", "fitted", "assumed"), row
+    for row in cost_rows("instructions.csv"):
+        for name in row["instruction"].split(";"):
+            name = re.sub(f"( |^){space}>{space}$", "", name.strip())
+            assert name == "" or re.fullmatch("pipe (S|V|M|MTE1|MTE2|MTE3|FIX)", name) or name in known, row
+    for row in cost_rows("machine.csv"):
+        low, middle, high = float(row["low"]), float(row["middle"]), float(row["high"])
+        assert low >= middle >= high if "bandwidth" in row["figure"] else low <= middle <= high, row
 
 
 @functools.cache

@@ -41,6 +41,7 @@ struct CostRows {
     const char* aligned32;
     const char* unaligned;
 };
+constexpr CostRows OneCostRow(const char* name) { return {name, name, name, name, name, name}; }
 
 // One instruction being executed. Construct it first (it counts the instruction, ticks its pipe, bounds the run),
 // then Require() every documented parameter rule, then declare all Reads, then all Writes, then compute.

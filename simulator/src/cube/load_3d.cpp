@@ -15,6 +15,8 @@ namespace ascend_attention::sim {
 
 namespace {
 
+constexpr CostRows kCosts = OneCostRow("LoadData 3D");
+
 bool IsNop(const Load3dCall& load) {
     return load.l1_height == 0 || load.l1_width == 0 || load.channels == 0 || load.k_extension == 0 ||
            load.m_extension == 0 || load.filter_w == 0 || load.filter_h == 0;
@@ -84,6 +86,7 @@ void Execute(const Load3dCall& given) {
     Core& core = CurrentCore();
     const Call call{"LoadData", Pipe::kMte1, given.site};
     Access access(core, call);
+    access.CostsAs(kCosts, 0);
     FeatureMatrixState& image = core.state.feature_matrix[given.right_fmatrix ? 1 : 0];
     if (given.sets_fmatrix) {
         image = FeatureMatrixState{

@@ -109,8 +109,8 @@ void EventRecorder::End() {
         units_ = units_ != 0 ? units_ : local_bytes_;
         key_.units_are_bytes = true;
     }
-    if (names_ != nullptr && step_.transfers != 0) {
-        key_.name = NameFor(*names_, stream_.transfers[step_.first_transfer]);
+    if (names_ != nullptr) {
+        key_.name = step_.transfers == 0 ? names_->dense : NameFor(*names_, stream_.transfers[step_.first_transfer]);
     }
     polled_address_ = 0;
     step_.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_, 0xFFFFFFFFU));
