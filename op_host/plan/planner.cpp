@@ -58,7 +58,25 @@ Status CheckLimits(const AttentionProblem& problem) {
     return OkStatus();
 }
 
-int64_t TilesOf(int64_t rows) { return CeilDiv(rows, kTileRowsMax); }
+int64_t TilesOf(int64_t rows, int64_t limit = kTileRowsMax) { return CeilDiv(rows, limit); }
+
+// Rows of a row tile at most. Few tiles leave cores without work: smaller ones, as long as the smallest SoC has a core
+// for each of them. What SoC it is has no say, so that it has none in the result either.
+int64_t ChooseRowLimit(const AttentionProblem& problem, int64_t fold) {
+    constexpr int64_t kCores = 20;
+    for (int64_t limit = 16; limit < kTileRowsMax; limit *= 2) {
+        int64_t tiles = 0;
+        for (const ProblemSequence& sequence : problem.sequences) {
+            if (sequence.key_length > 0) {
+                tiles += TilesOf(sequence.query_length * fold, limit) * (problem.query_heads / fold);
+            }
+        }
+        if (tiles <= kCores) {
+            return limit;
+        }
+    }
+    return kTileRowsMax;
+}
 
 // Heads that share a key head go into the rows of one tile when that makes fewer tiles: short queries would leave most
 // rows of a tile empty and read the same keys once per head.
@@ -88,21 +106,25 @@ int64_t ChooseRowGroup(const AttentionProblem& problem) {
 }
 
 // As many keys as the score slots hold: the running output is rescaled and the partial output written once per tile,
-// whatever its width. Never more keys than the longest range needs.
-int64_t ChooseTileKeys(const std::vector<SequencePlan>& sequences, int64_t row_group) {
+// whatever its width. Never more keys than the longest range needs. Fewer where a core has a handful of steps: what
+// counts then is how soon the first product is there.
+int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles) {
+    constexpr int64_t kFewTiles = 160;  // eight for each core
+    constexpr int64_t kShortTileKeys = 256;
     int64_t longest = 1;
     for (const SequencePlan& sequence : sequences) {
-        const int64_t band = int64_t(sequence.band_high) - sequence.band_low + row_group * sequence.tile_rows;
+        const int64_t band = int64_t(sequence.band_high) - sequence.band_low + plan.row_group * sequence.tile_rows;
         longest = std::max(longest, std::min<int64_t>(sequence.key_length, band));
     }
-    return std::min<int64_t>(kTileKeysMax, RoundUp(longest, kCubeStep));
+    const bool brief = tiles <= kFewTiles && longest <= 8 * kShortTileKeys;
+    return std::min<int64_t>(brief ? kShortTileKeys : kTileKeysMax, RoundUp(longest, kCubeStep));
 }
 
 int32_t ClampBand(int64_t end) { return int32_t(std::clamp<int64_t>(end, -int64_t(kBandLimit), int64_t(kBandLimit))); }
 
-SequencePlan PlanSequence(const ProblemSequence& sequence, int64_t fold) {
+SequencePlan PlanSequence(const ProblemSequence& sequence, int64_t fold, int64_t row_limit) {
     const int64_t rows = sequence.query_length * fold;
-    const int64_t tile_rows = RoundUp(CeilDiv(rows, TilesOf(rows)), 16);
+    const int64_t tile_rows = RoundUp(CeilDiv(rows, TilesOf(rows, row_limit)), 16);
     SequencePlan plan{};
     plan.query = sequence.query;
     plan.key = sequence.key;
@@ -175,12 +197,13 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
         return NoPlan(problem, "AI cores (at least 1)", soc.aic_count, INT32_MAX);
     }
     const int64_t fold = ChooseFold(problem);
+    const int64_t row_limit = ChooseRowLimit(problem, fold);
     AttentionPlan header = PlanHeader(problem, fold);
     std::vector<SequencePlan> sequences;
     sequences.reserve(problem.sequences.size());
     int64_t tiles = 0;
     for (const ProblemSequence& sequence : problem.sequences) {
-        sequences.push_back(PlanSequence(sequence, fold));
+        sequences.push_back(PlanSequence(sequence, fold, row_limit));
         tiles += int64_t(sequences.back().tile_count) * header.head_count;
     }
     if (tiles > kTilesMax) {
@@ -191,7 +214,7 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
         status.allowed = Concat("at most ", kTilesMax, " (sequences x heads x blocks of query rows)");
         return status;
     }
-    header.tile_keys = uint32_t(ChooseTileKeys(sequences, header.row_group));
+    header.tile_keys = uint32_t(ChooseTileKeys(header, sequences, tiles));
     const std::vector<CoreRange> cores = SplitWork(header, sequences, soc.aic_count);
     header.core_count = uint32_t(cores.size());
 

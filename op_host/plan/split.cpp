@@ -26,6 +26,10 @@ bool SameCost(const SequencePlan& a, const SequencePlan& b) {
            a.band_high == b.band_high && a.tile_rows == b.tile_rows;
 }
 
+bool OnlyZeroed(const SequencePlan& sequence) {
+    return sequence.key_length == 0 || sequence.band_low > sequence.band_high;
+}
+
 // An upper bound is enough: it only limits a search.
 int64_t TileCostBound(const SequencePlan& sequence) {
     const int64_t band = int64_t(sequence.band_high) - sequence.band_low + 1;
@@ -122,6 +126,9 @@ std::vector<CoreRange> FillCores(const WorkLine& line, int64_t capacity, int64_t
 }  // namespace
 
 int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tile) {
+    if (OnlyZeroed(sequence)) {
+        return kEmptyTileCost;
+    }
     const int32_t rows = RowsOfTile(sequence, plan.group_fold, int32_t(tile));
     const KeySpan keys =
         VisibleKeys(sequence, plan.group_fold, plan.row_order, int32_t(tile) * sequence.tile_rows, rows);
@@ -129,8 +136,11 @@ int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_
 }
 
 int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles) {
-    if (tiles == 0 || sequence.key_length == 0 || sequence.band_low > sequence.band_high) {
-        return tiles * kTileFixedCost;
+    if (OnlyZeroed(sequence)) {
+        return tiles * kEmptyTileCost;
+    }
+    if (tiles == 0) {
+        return 0;
     }
     int64_t sum = 0;
     if (plan.group_fold > 1) {  // folding is for short queries: a handful of tiles

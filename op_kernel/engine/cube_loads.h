@@ -16,7 +16,7 @@ public:
     __aicore__ inline CubeLoads(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
                                 const KeyTileWalk& walk, GM_ADDR rings)
         : plan_(reader.Plan()),
-          key_size_(kGranuleElements / (int32_t(plan_.head_dim) > kCubeStep ? kHeadDimMax : kCubeStep)),
+          key_size_(KeySizeOf(plan_)),
           key_walk_(walk, key_size_, 1),
           value_walk_(walk, kValueSize, CeilDiv(int32_t(plan_.value_head_dim), kCubeStep)) {
         pipe.InitBuffer(l1_, sizeof(L1Memory));
@@ -62,6 +62,7 @@ public:
         }
     }
 
+    // The same for V.
     __aicore__ inline void PrefetchValues() {
         while (values_left_ && values_loaded_ < values_freed_ + kGranuleBuffers) {
             const int32_t buffer = values_loaded_++ % kGranuleBuffers;
@@ -70,6 +71,7 @@ public:
             const int32_t channel = value_walk_.Pass() * kCubeStep;
             LoadRows(Values(buffer), value_, plan_.value, tile.sequence.value, tile, value_walk_.Part(), channel,
                      Min(int32_t(plan_.value_head_dim) - channel, kCubeStep));
+            AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kValues + buffer);
             values_left_ = value_walk_.Next();
         }
     }
@@ -87,11 +89,20 @@ public:
         AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kKeys + number % kGranuleBuffers);
         ++keys_freed_;
     }
-    __aicore__ inline AscendC::LocalTensor<T> ValuesOf(int32_t number) { return Values(number % kGranuleBuffers); }
+    __aicore__ inline AscendC::LocalTensor<T> WaitForValues(int32_t number, bool first) {
+        const int32_t buffer = number % kGranuleBuffers;
+        if (first) {
+            AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kValues + buffer);
+        }
+        return Values(buffer);
+    }
     __aicore__ inline void FreeValues(int32_t number) {
         AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kValues + number % kGranuleBuffers);
         ++values_freed_;
     }
+
+    // Whether the load of this granule of V has been issued.
+    __aicore__ inline bool ValuesAreComing(int32_t number) const { return number < values_loaded_; }
 
     // Piece `piece` of the step's P, which lies in its slot as it will in L1: strips of 16 keys, each all rows.
     __aicore__ inline void LoadProbs(const TileStep& step, int32_t piece) {
@@ -134,6 +145,13 @@ private:
         return l1_.template Get<T>()[offsetof(L1Memory, probs) / sizeof(T) + buffer * kOperandElements];
     }
 
+    // All channels of a piece are there at once, and a key tile is no more than two granules, so that all row tiles of
+    // a group find it in L1. Of a small key tile the first half alone is there sooner.
+    __aicore__ inline static int32_t KeySizeOf(const AttentionPlan& plan) {
+        const bool whole = int32_t(plan.head_dim) <= kCubeStep && int32_t(plan.tile_keys) > 2 * kCubeStep;
+        return whole ? kGranuleElements / kCubeStep : kCubeStep;
+    }
+
     // Rows of K or V, `columns` channels from `channel`.
     __aicore__ inline void LoadRows(const AscendC::LocalTensor<T>& target, const AscendC::GlobalTensor<T>& source,
                                     const HeadStrides& strides, int64_t sequence_offset, const KeyTile& tile,
@@ -164,7 +182,7 @@ private:
     }
 
     const AttentionPlan& plan_;
-    int32_t key_size_;  // keys of a granule of K: all channels of a piece are there at once
+    int32_t key_size_;  // keys of a granule of K
     GranuleWalk key_walk_;
     GranuleWalk value_walk_;
     bool keys_left_;

@@ -41,7 +41,9 @@ public:
     // S = Q K^T of one step; tells the vector cores.
     __aicore__ inline void Scores(const TileStep& step) {
         loads_.PrefetchKeys();
-        loads_.PrefetchValues();
+        if (step.step > 0) {  // at the start K comes first: V is wanted two steps later
+            loads_.PrefetchValues();
+        }
         const int32_t size = loads_.KeySize();
         const KeyTile& tile = step.tile;
         key_base_.MoveTo(step, size, 1);
@@ -66,7 +68,6 @@ public:
 
     // O_partial = P V of one step, after the vector cores have written P; tells the vector cores.
     __aicore__ inline void Partial(const TileStep& step) {
-        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForProbs);
         const int32_t channels = int32_t(plan_.value_head_dim);
         const int32_t passes = CeilDiv(channels, kCubeStep);
         value_base_.MoveTo(step, CubeLoads<T>::kValueSize, passes);
@@ -198,38 +199,54 @@ private:
         }
     }
 
-    // 128 channels of O_partial, accumulated over the keys in steps of 128.
+    // 128 channels of O_partial, accumulated over the keys in steps of 128. V of the first pieces goes to L0B before P
+    // is there: two, if both are in the granule that has been fetched in any case.
     __aicore__ inline void PartialColumns(const TileStep& step, int32_t pass, int32_t columns) {
         constexpr int32_t kSize = CubeLoads<T>::kValueSize;
         const KeyTile& tile = step.tile;
         const int32_t rows = step.Rows().rows;
         const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
-        int32_t loaded = 0;
+        int32_t probs = 0;   // pieces of P whose load has been issued
+        int32_t rights = 0;  // pieces of V that are on their way to L0B
         const int32_t product = NextProduct();
         for (int32_t key = step.keys.first; key < step.keys.last;) {
             const int32_t index = (key - tile.begin) / kSize;
             const Granule granule = GranuleOf(tile, index, kSize);
             const int32_t number = value_base_.Number(tile, index, kSize, pass);
-            const Operand values{loads_.ValuesOf(number), CeilDiv(granule.end - granule.begin, kFractal)};
-            for (const int32_t end = Min(granule.end, step.keys.last); key < end; key += kCubeStep) {
+            if (!loads_.ValuesAreComing(number)) {
+                loads_.PrefetchValues();
+            }
+            const Operand values{loads_.WaitForValues(number, granule.first_user == step.r),
+                                 CeilDiv(granule.end - granule.begin, kFractal)};
+            const int32_t end = Min(granule.end, step.keys.last);
+            for (int32_t ahead = key; key < end; key += kCubeStep) {
                 const int32_t piece = (key - step.keys.first) / kCubeStep;
-                for (; loaded < Min(pieces, piece + kProbBuffers); ++loaded) {
-                    loads_.LoadProbs(step, loaded);
+                for (; ahead < end && rights < Max(kL0Buffers, piece + 1); ahead += kCubeStep, ++rights) {
+                    LoadValueRight(NextL0(), values, ahead - granule.begin, Min(step.keys.last - ahead, kCubeStep),
+                                   columns);
+                }
+                if (piece == 0 && pass == 0) {
+                    AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForProbs);
+                }
+                for (; probs < Min(pieces, piece + kProbBuffers); ++probs) {
+                    loads_.LoadProbs(step, probs);
                 }
                 if (piece == 0) {
                     loads_.PrefetchKeys();
+                    loads_.PrefetchValues();
                 }
                 const int32_t keys = Min(step.keys.last - key, kCubeStep);
-                const int32_t l0 = NextL0();
+                const int32_t l0 = (l0_turn_ + kL0Buffers - (rights - piece)) % kL0Buffers;
                 LoadLeft(l0, loads_.WaitForProbs(), rows, 0, keys);
                 left_holds_[l0] = 0;
                 loads_.FreeProbs();
-                LoadValueRight(l0, values, key - granule.begin, keys, columns);
-                Multiply(product, l0, rows, columns, keys, key == step.keys.first);
+                Multiply(product, l0, rows, columns, keys, piece == 0);
             }
             if (granule.last_user == step.r) {
                 loads_.FreeValues(number);
-                loads_.PrefetchValues();
+                if (key < step.keys.last) {
+                    loads_.PrefetchValues();
+                }
             }
         }
         const int64_t slot = int64_t(step.step % kRingSlots) * (kPartialSlotBytes / sizeof(float));

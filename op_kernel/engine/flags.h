@@ -21,11 +21,10 @@ constexpr int32_t kL0Buffers = 2;
 constexpr int32_t kAccumulatorBuffers = 2;
 
 // Cube core, one id per buffer. MTE2_MTE1: it is in L1; MTE1_MTE2: it may be overwritten. Q has none of its own: it is
-// loaded between the wait for a free K buffer and the event of the K that is loaded there. V has no MTE2_MTE1: it is
-// loaded before the P that it is multiplied with, because P is at most a granule ahead.
+// loaded between the wait for a free K buffer and the event of the K that is loaded there.
 struct CubeEvent {
     static constexpr int32_t kKeys = 0;
-    static constexpr int32_t kValues = 2;  // MTE1_MTE2 only
+    static constexpr int32_t kValues = 2;
     static constexpr int32_t kProbs = 4;
     // MTE1_M: L0A and L0B are filled; M_MTE1: they may be overwritten. TPipe keeps M_MTE1 0, 1 and 2 set on the cube
     // core, from its constructor to its destructor, for the high-level Matmul.
@@ -34,7 +33,6 @@ struct CubeEvent {
 };
 static_assert(CubeEvent::kKeys + kGranuleBuffers <= CubeEvent::kValues, "ids of one pipe pair overlap");
 static_assert(CubeEvent::kValues + kGranuleBuffers <= CubeEvent::kProbs, "ids of one pipe pair overlap");
-static_assert(kProbBuffers <= 2, "a granule of V has two pieces; with P further ahead V needs an event of its own");
 static_assert(CubeEvent::kProbs + kProbBuffers <= 6, "event ids 6 and 7 are reserved");
 
 constexpr int32_t kChunkBuffers = 2;

@@ -52,7 +52,7 @@ constexpr int32_t kMaskedChunkElements = 4096;
 // bank groups.
 constexpr int32_t kStoreElements = kChunkElements + kTileKeysMax;
 // Row tiles whose running maximum and sum are alive: those of a group, and of the steps whose P V is still to come.
-constexpr int32_t kRowStates = kRowGroupMax + kStepsBehind;
+constexpr int32_t kRowStates = kRowGroupMax + 2;
 static_assert((kRowStates & (kRowStates - 1)) == 0, "the slot is a running number modulo a power of two");
 
 struct MaskedChunk {
@@ -79,6 +79,7 @@ struct UbMemory {
     float correction[kRingSlots][kVectorRows];  // exp(old maximum - new maximum), by step
     float new_max[kVectorRows];
     float row_max[kVectorRows];
+    float floored_sum[kVectorRows];
     float row_sum[kVectorRows];
 };
 static_assert(sizeof(MaskedChunk) <= kChunkElements * sizeof(float), "a masked chunk fits its buffer");

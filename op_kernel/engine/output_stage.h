@@ -28,6 +28,10 @@ public:
     __aicore__ inline void Run(const TileStep& step) {
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
         const VectorRows rows = buffers_.RowsOf(step);
+        if (step.last && rows.count > 0) {
+            AscendC::PipeBarrier<PIPE_V>();
+            AscendC::Maxs(Float(offsetof(UbMemory, floored_sum)), buffers_.RunningSum(step), kSumFloor, kVectorRows);
+        }
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows_) {
             Update(step, rows, begin, Min(rows.count - begin, chunk_rows_));
         }
@@ -92,9 +96,7 @@ private:
     // Normalises, rounds to T and writes the finished rows. The sum of a row that sees a key is at least about 1 (its
     // largest score contributes exp(0)), so the floor only turns 0 / 0 of the other rows into 0.
     __aicore__ inline void Write(const TileStep& step, const VectorRows& rows) {
-        const AscendC::LocalTensor<float> floored_sum = Float(offsetof(UbMemory, new_max));
-        AscendC::PipeBarrier<PIPE_V>();
-        AscendC::Maxs(floored_sum, buffers_.RunningSum(step), kSumFloor, kVectorRows);
+        const AscendC::LocalTensor<float> floored_sum = Float(offsetof(UbMemory, floored_sum));
         AscendC::PipeBarrier<PIPE_V>();
         const RowMap map(plan_, step.tile.sequence, plan_.output, step.tile.sequence.output, step.tile.head);
         const uint8_t row_blocks = uint8_t(pitch_ / kFloatsPerBlock);

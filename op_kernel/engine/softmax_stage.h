@@ -80,11 +80,16 @@ private:
         UpdateMaximum(step, begin, count, shape.pitch, scores);
         ApplyToRows<RowOperation::kSub>(scores, buffers_.Broadcast(), count, shape.pitch, shape.pitch);
         AscendC::PipeBarrier<PIPE_V>();
+        const AscendC::LocalTensor<float> running_sum = buffers_.RunningSum(step)[begin];
+        AscendC::Mul(running_sum, running_sum, buffers_.Correction(step)[begin], RoundUp(count, kFloatsPerBlock));
         AscendC::Exp(scores, scores, count * shape.pitch);
         AscendC::PipeBarrier<PIPE_V>();
         StoreProbs(step, rows.offset + begin, count, shape, scores);
-        UpdateSum(step, begin, count, shape.pitch, scores);
+        const AscendC::LocalTensor<float> row_sum = Float(offsetof(UbMemory, row_sum))[begin];
+        ReduceRows<RowReduction::kSum>(row_sum, scores, buffers_.Scratch(), count, shape.pitch);
         buffers_.ChunkIsUsed(buffer);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Add(running_sum, running_sum, row_sum, RoundUp(count, kFloatsPerBlock));
     }
 
     __aicore__ inline void ScaleAndMask(const TileStep& step, int32_t row, int32_t count, int32_t pitch,
@@ -151,17 +156,6 @@ private:
         AscendC::PipeBarrier<PIPE_V>();
         AscendC::Exp(correction, correction, lanes);
         AscendC::Max(running_max, running_max, row_max, lanes);
-    }
-
-    __aicore__ inline void UpdateSum(const TileStep& step, int32_t begin, int32_t count, int32_t pitch,
-                                     const AscendC::LocalTensor<float>& scores) {
-        const int32_t lanes = RoundUp(count, kFloatsPerBlock);
-        const AscendC::LocalTensor<float> row_sum = Float(offsetof(UbMemory, row_sum))[begin];
-        const AscendC::LocalTensor<float> running_sum = buffers_.RunningSum(step)[begin];
-        ReduceRows<RowReduction::kSum>(row_sum, scores, buffers_.Scratch(), count, pitch);
-        AscendC::Mul(running_sum, running_sum, buffers_.Correction(step)[begin], lanes);
-        AscendC::PipeBarrier<PIPE_V>();
-        AscendC::Add(running_sum, running_sum, row_sum, lanes);
     }
 
     // P goes to its slot in the form in which the cube core wants it in L1: strips of 16 keys, each all rows of the

@@ -166,7 +166,7 @@ private:
     }
 
     const PlanReader* reader_;
-    SequencePlan next_sequence_;
+    SequencePlan next_sequence_ = {};
     KeyTile current_;
     uint32_t sequence_index_;
     uint32_t head_;

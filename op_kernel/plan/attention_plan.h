@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan: all that the host tells the device, as plain data. The host (op_host/plan) writes these structs into one
-// byte buffer, the engine (op_kernel/engine) reads them with scalar loads. Strides and offsets count elements.
+// byte buffer, the engine (op_kernel/engine) reads them with scalar loads of 64 bits, each core type what it needs:
+// nothing else happens before the plan is read. Strides and offsets count elements.
 //
 // Buffer layout: AttentionPlan | SequencePlan[sequence_count] | CoreRange[core_count].
 #pragma once
@@ -67,18 +68,20 @@ struct AttentionPlan {
 // [p + band_low, p + band_high] that are also in [0, key_length). The host clamps the band so that 32-bit sums are
 // safe.
 struct SequencePlan {
-    int64_t query;  // element offsets of (head 0, position 0)
-    int64_t key;
-    int64_t value;
-    int64_t output;
-    int64_t lse;
-    int64_t mask;
     int32_t query_length;
     int32_t key_length;
     int32_t band_low;
     int32_t band_high;
     int32_t tile_rows;   // rows per tile, multiple of 16, <= kTileRowsMax; the last tile may be shorter
     int32_t tile_count;  // tiles per head: ceil(query_length * group_fold / tile_rows)
+    // Element offsets of (head 0, position 0). For the cube cores.
+    int64_t query;
+    int64_t key;
+    int64_t value;
+    // For the vector cores.
+    int64_t output;
+    int64_t lse;
+    int64_t mask;
 };
 
 // The work of one AI core: `tile_total` consecutive tiles, in the order sequence, head, tile, starting here.

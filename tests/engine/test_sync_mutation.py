@@ -27,7 +27,7 @@ def test_every_event_flag_and_barrier_is_missed() -> None:
         "flag CrossCoreFlag::kVectorWaitsForScores", "flag CrossCoreFlag::kCubeWaitsForProbs",
         "flag CrossCoreFlag::kVectorWaitsForPartial",
         "MTE2_MTE1 CubeEvent::kKeys", "MTE1_MTE2 CubeEvent::kKeys",
-        "MTE1_MTE2 CubeEvent::kValues",
+        "MTE2_MTE1 CubeEvent::kValues", "MTE1_MTE2 CubeEvent::kValues",
         "MTE2_MTE1 CubeEvent::kProbs", "MTE1_MTE2 CubeEvent::kProbs",
         "MTE1_M CubeEvent::kL0", "M_MTE1 CubeEvent::kL0",
         "M_FIX CubeEvent::kAccumulator", "FIX_M CubeEvent::kAccumulator",

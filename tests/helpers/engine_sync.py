@@ -16,7 +16,7 @@ SHAPES = (
     # More tasks than cores, each of one key tile: buffers of the query and of the running sums go round.
     FiaCase("tasks", "BNSD", num_query_heads=80, query_length=9, key_length=40, head_dim=16),
     # Several key tiles and a causal edge; grouped heads, token by token.
-    FiaCase("tiles", "BSND", num_query_heads=2, num_key_value_heads=1, query_length=70, key_length=1100, head_dim=48,
+    FiaCase("tiles", "BSND", num_query_heads=2, num_key_value_heads=1, query_length=70, key_length=2100, head_dim=48,
             sparse_mode=3, mask_shape="SS", return_softmax_lse=False),
     # Wide heads and few rows, so that products are small; an explicit mask of odd length.
     FiaCase("wide", "BSH", "bfloat16", num_query_heads=2, query_length=5, key_length=611, head_dim=256, sparse_mode=1,

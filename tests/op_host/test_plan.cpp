@@ -169,7 +169,7 @@ void TestFold() {
 
 uint32_t TileKeysOf(int64_t dim, int64_t key_length, int64_t band_low, int64_t band_high) {
     AttentionProblem problem = MakeProblem(1, 1, dim);
-    problem.sequences = {MakeSequence(512, key_length)};
+    problem.sequences = {MakeSequence(128 * 200, key_length)};  // more tiles than get small key tiles
     problem.sequences[0].band_low = band_low;
     problem.sequences[0].band_high = band_high;
     Plan plan;
@@ -192,7 +192,8 @@ void TestTileRows() {
         int64_t query_length;
         int32_t tile_rows;
         int32_t tile_count;
-    } rows[] = {{1, 16, 1}, {16, 16, 1}, {17, 32, 1}, {128, 128, 1}, {129, 80, 2}, {257, 96, 3}, {2048, 128, 16}};
+    } rows[] = {{1, 16, 1},    {16, 16, 1},    {17, 16, 2},     {128, 16, 8},    {320, 16, 20},
+                {321, 32, 11}, {1024, 64, 16}, {1281, 128, 11}, {2048, 128, 16}, {2561, 128, 21}};
     for (const auto& row : rows) {
         AttentionProblem problem = MakeProblem(1, 1, 64);
         problem.sequences = {MakeSequence(row.query_length, 64)};
