@@ -42,7 +42,9 @@ def run(path: Path, script: str, **environment: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.parametrize("script", ["scripts/quickstart", "scripts/test", "scripts/bench_simulator"])
+@pytest.mark.parametrize(
+    "script", ["scripts/quickstart", "scripts/test", "scripts/bench_simulator", "scripts/bench_kernels"]
+)
 def test_missing_compiler(bare: Path, script: str) -> None:
     answer = run(bare, script)
     assert answer.returncode == 1

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs: `python -m ascend_attention.cli.quickstart`, `python -m ascend_attention.cli.bench_simulator`."""
+"""Programs: `python -m ascend_attention.cli.quickstart`, `… .bench_simulator`, `… .bench_kernels`."""
