@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -236,6 +237,32 @@ def compile_error(text: str, entry: str | None = None) -> str:
     with pytest.raises(sim.CompileError) as caught:
         sim.compile('#include "kernel_operator.h"\n' + text + "\n", entry)
     return str(caught.value)
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_block_left_open_at_the_end(compiler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    available(compiler)
+    monkeypatch.setenv("CXX", compiler)
+    source = EXAMPLE.read_text().rstrip()
+    assert source.endswith("}")
+    with pytest.raises(sim.CompileError) as raised:
+        sim.compile(source[:-1] + "\n")
+    begin = next(i for i, line in enumerate(source.splitlines(), 1) if "add_custom" in line)
+    assert re.fullmatch(rf"\S+:{begin}:\d+: error: this '{{' has no '}}'", str(raised.value))
+    assert len(raised.value.errors) == 1 and raised.value.errors[0].line == begin
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_template_without_arguments(compiler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    available(compiler)
+    monkeypatch.setenv("CXX", compiler)
+    source = """
+        #include "kernel_operator.h"
+        template <typename T, int kCount>
+        __global__ __aicore__ void scale(GM_ADDR x) { AscendC::PipeBarrier<PIPE_V>(); }
+    """
+    with pytest.raises(sim.CompileError, match=r"^the entry 'scale' names no single function: a template needs all"):
+        sim.compile(source, entry="scale")
 
 
 def test_error_inside_a_header_is_told_at_the_kernels_line() -> None:

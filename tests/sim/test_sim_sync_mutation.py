@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from ascend_attention import sim
-from ascend_attention.sync_mutation import Case, study
+from ascend_attention.sync_mutation import Case, study, table
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "own_kernel" / "add.cpp"
 SOURCE = KERNELS / "redundant_sync.cpp"
 
 
@@ -37,6 +38,18 @@ def test_study_of_a_compiled_kernel() -> None:
     # What the vendor's compiler inserts on the vector pipe makes the kernel's own barriers superfluous.
     helped = study([case(1, auto_sync=True)], roots=[], kinds=["barrier"])
     assert [outcome.verdict for outcome in helped.of("barrier")] == ["survived"] * 3
+
+
+def test_kernel_of_queues_alone_has_nothing_to_take_out() -> None:
+    kernel = sim.compile(EXAMPLE)
+    x = np.ones(256, np.float16)
+
+    def run() -> tuple[np.ndarray, ...]:
+        return kernel(x, x, sim.Out(np.empty_like(x)), 1).outputs
+
+    result = study([Case("one", run, lambda outputs: np.array_equal(outputs[0], 2 * x))], roots=[])
+    assert not result.outcomes
+    assert "Nothing was tested" in table(result) and "passed" not in table(result)
 
 
 def test_meetings_in_global_memory_are_mutated_too() -> None:

@@ -244,6 +244,11 @@ def _compile_error(
     if errors and errors[0].file == "entry" and _function_name(entry) not in known:
         there = f"; kernels in the source: {', '.join(known)}" if known else ""
         text = f"no kernel '{entry}'{there}\n{text}"
+    elif errors and "no matching function for call to 'Call" in errors[0].text:
+        text = (
+            f"the entry '{entry}' names no single function: a template needs all its arguments, as in "
+            f"'{_function_name(entry)}<half, 128>', and a kernel a name that no other function has"
+        )
     elif errors and errors[0].file == "entry":
         text = f"the entry '{entry}' cannot be called\n{text}"
     elif not errors:

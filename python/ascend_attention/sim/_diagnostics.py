@@ -20,6 +20,7 @@ _REQUIRED = re.compile(
 )
 _SCOPE = re.compile(r"^[^\s:][^:\n]*: (?:In|At) .*:$")
 _LINK = re.compile(r"(?:undefined reference to|undefined symbol|multiple definition of|cannot find -l|relocation R_)")
+_UNCLOSED = re.compile(r"^to match this .\{.$")
 _MOST_ERRORS = 10
 
 
@@ -101,6 +102,8 @@ class _Block:
 def read_errors(log: str, places: Places) -> tuple[tuple[CompilerMessage, ...], str]:
     """The errors of a compiler's output, and the same as text for people, without repetition."""
     blocks = _errors(log)
+    if (unclosed := _unclosed(blocks, places)) is not None:
+        return (unclosed,), str(unclosed)
     messages, texts, seen = [], [], set()
     for block in blocks:
         message, text = _render(block, places)
@@ -117,6 +120,16 @@ def read_errors(log: str, places: Places) -> tuple[tuple[CompilerMessage, ...], 
     if len(texts) > _MOST_ERRORS:
         shown += f"\n... and {len(texts) - _MOST_ERRORS} more errors"
     return tuple(messages), shown
+
+
+def _unclosed(blocks: list[_Block], places: Places) -> CompilerMessage | None:
+    """A block of the kernel that is open where its file ends: all errors are then about files that follow it."""
+    for note in [note for block in blocks for note in block.notes]:
+        if _UNCLOSED.match(note.text) and not places.is_ours(note.file):
+            if any(block.file == note.file and not block.text.startswith("expected '}'") for block in blocks):
+                return None
+            return CompilerMessage(places.name(note.file), note.line, note.column, "this '{' has no '}'")
+    return None
 
 
 def _errors(log: str) -> list[_Block]:

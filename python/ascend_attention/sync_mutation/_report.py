@@ -60,6 +60,13 @@ def table(study: Study) -> str:
         lines += ["", f"NOT EXECUTED: {site}; no shape reaches this call"]
     for file in study.unread:
         lines += ["", f"NOT READ: {file}; name its directory in roots"]
+    if not study.outcomes:
+        lines += [
+            "",
+            "Nothing was tested: these kernels call no flag and no barrier, and what TPipe and queues (EnQue, "
+            "DeQue) do is never taken out.",
+        ]
+        return "\n".join(lines)
     lines += ["", f"{study.share:.1%} of events, flags and barriers are noticed by a race report, a wrong result or "
               f"another finding about data; {len(study.survivors)} survive"]  # fmt: skip
     lines.append(f"{len(study.outcomes)} mutants in {study.seconds:.1f} s: {'passed' if study.passed else 'FAILED'}")
