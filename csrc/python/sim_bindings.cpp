@@ -275,9 +275,10 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
                       const std::string& mode, int threads, std::uint64_t instruction_limit, const py::list& buffers,
                       const std::string& title, const doors::CallSettings* log, bool record_sync,
                       const py::list& ignored, bool auto_sync, double stall_seconds, bool echo,
-                      const std::string& costs) {
+                      const std::string& costs, std::uint64_t record_bytes) {
     sim::LaunchSpec spec;
     spec.costs = CostsFromName(costs);
+    spec.record_bytes = record_bytes;
     spec.kernel = sim::LoadKernel(cube_library, vector_library, kernel, KindFromName(kind));
     if (!title.empty()) {
         spec.kernel.name = title;
@@ -337,7 +338,7 @@ void BindSim(py::module_& m) {
         py::arg("threads") = 0, py::arg("instruction_limit") = 0, py::arg("buffers") = py::list(),
         py::arg("title") = "", py::arg("log") = nullptr, py::arg("record_sync") = false,
         py::arg("ignored") = py::list(), py::arg("auto_sync") = false, py::arg("stall_seconds") = 0.0,
-        py::arg("echo") = false, py::arg("costs") = "measured",
+        py::arg("echo") = false, py::arg("costs") = "measured", py::arg("record_bytes") = 0,
         "Runs one kernel of two device libraries and returns the report.\n\n"
         "kind: 'mix' (one AIC and two AIVs a block), 'mix_1_1', 'cube' or 'vector'. args: ints, arrays (inputs) and "
         "dicts {'data': array, 'name',\n"
@@ -347,7 +348,8 @@ void BindSim(py::module_& m) {
         "`ignored`, entries of such a list, have no effect. log: the CallSettings whose block gets the report; what\n"
         "it says about synchronisation calls and the limit of instructions holds too. auto_sync: order what the\n"
         "vendor's compiler orders by itself on vector cores. stall_seconds: end a core that issues no instruction for\n"
-        "so long (0 = 30 s, inf = never). costs: 'measured' or 'documented', what timed mode goes by. Raises "
+        "so long (0 = 30 s, inf = never). costs: 'measured' or 'documented', what timed mode goes by;\n"
+        "record_bytes: how much memory its record may take (0 = what the host has left). Raises "
         "SimulatorError.");
     sim_module.def(
         "soc_table",

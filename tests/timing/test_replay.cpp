@@ -5,11 +5,15 @@
 #include <vector>
 
 #include "cpp/check.h"
+#include "timing/critical_path.h"
+#include "timing/memory_words.h"
+#include "timing/program.h"
 #include "timing/replay.h"
 
 namespace {
 
 using namespace ascend_attention::sim;
+using checks::Program;
 
 const char* const kCosts =
     "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row\n"
@@ -25,7 +29,8 @@ const char* const kCosts =
 
 // No issue cost and no latency unless a test asks; 100 bytes per cycle everywhere at 1 Hz.
 std::string Machine(const std::string& cross_core = "0", const std::string& depth = "32",
-                    const std::string& bandwidth = "100") {
+                    const std::string& bandwidth = "100", const std::string& unit_flag = "0",
+                    const std::string& mask = "0") {
     std::string text = "figure,low,middle,high\n";
     const auto add = [&](const std::string& name, const std::string& value) {
         text += name + "," + value + "," + value + "," + value + "\n";
@@ -34,6 +39,8 @@ std::string Machine(const std::string& cross_core = "0", const std::string& dept
     add("sync issue", "0");
     add("flag latency", "0");
     add("cross-core latency", cross_core);
+    add("unit flag latency", unit_flag);
+    add("mask setting", mask);
     add("L2 miss latency", "0");
     add("queue depth", depth);
     add("L2 read bandwidth", bandwidth);
@@ -41,49 +48,6 @@ std::string Machine(const std::string& cross_core = "0", const std::string& dept
     add("HBM bandwidth", bandwidth);
     return text;
 }
-
-class Program {
-public:
-    Program& Do(Pipe pipe, std::uint32_t units, const char* name = "", DType dtype = DType::kFloat32) {
-        Step step;
-        step.pipe = pipe;
-        step.units = units;
-        step.instruction = static_cast<std::uint16_t>(stream.instructions.size());
-        stream.instructions.push_back(InstructionKey{name, pipe, dtype, Space::kUb, Space::kUb});
-        stream.steps.push_back(step);
-        return *this;
-    }
-    Program& Rows(std::uint32_t rows) {
-        stream.steps.back().rows = rows;
-        return *this;
-    }
-    Program& Move(Pipe pipe, std::uint64_t address, std::uint32_t bytes, bool write) {
-        Do(pipe, 1);
-        stream.steps.back().first_transfer = static_cast<std::uint32_t>(stream.transfers.size());
-        stream.steps.back().transfers = 1;
-        Transfer transfer;
-        transfer.address = address;
-        transfer.row_bytes = bytes;
-        transfer.write = write;
-        stream.transfers.push_back(transfer);
-        return *this;
-    }
-    Program& Sync(StepKind kind, Pipe pipe, int target = 0, int id = 0) {
-        Step step;
-        step.kind = kind;
-        step.pipe = pipe;
-        step.target = static_cast<std::uint8_t>(target);
-        step.id = static_cast<std::uint8_t>(id);
-        stream.steps.push_back(step);
-        return *this;
-    }
-    Program& Flag(Pipe source, Pipe target) {
-        Sync(StepKind::kSet, source, static_cast<int>(target));
-        return Sync(StepKind::kWait, source, static_cast<int>(target));
-    }
-
-    EventStream stream;
-};
 
 struct Core {
     const Program* program;
@@ -219,6 +183,161 @@ void MemoryIsShared() {
     CHECK_EQ(Run({{&big}}).traffic.hbm_read, std::uint64_t{8} << 20);
 }
 
+// Mmad of 100 + 8 cycles, its result 15 later; Fixpipe of 60.
+void UnitFlagsLetFixpipeWorkBesideMmad() {
+    Program flags;
+    flags.Do(Pipe::kCube, 100).Flag(Pipe::kCube, Pipe::kFixpipe).Do(Pipe::kFixpipe, 60);
+    CHECK_EQ(StartOf(Run({{&flags}}), 0, 3), 123.0);
+
+    Program units;
+    units.Do(Pipe::kCube, 100).Units(3).Do(Pipe::kFixpipe, 60).Units(3, 0);
+    units.Do(Pipe::kCube, 100).Units(2, 1).Do(Pipe::kCube, 100).Units(3, 1);
+    const Timeline timeline = Run({{&units}}, Machine("0", "32", "100", "4"));
+    const std::vector<TimedStep>& steps = timeline.cores[0].steps;
+    // The first units come with the first result, and 4 cycles; the last one when the Mmad's result is there.
+    CHECK_EQ(steps[1].start, 19.0);
+    CHECK_EQ(steps[1].end(), 127.0);
+    CHECK(steps[1].ends_with && steps[1].cause == Cause::kUnits);
+    CHECK_EQ(steps[1].by.step, 0U);
+    // The next Mmad waits for its pipe, and for the Fixpipe to end before it ends.
+    CHECK_EQ(steps[2].start, 108.0);
+    CHECK_EQ(steps[2].end(), 216.0);
+    CHECK_EQ(steps[3].start, 216.0);
+
+    // A Fixpipe that is slower than the Mmad after it holds that one's end back; without unit flags nothing would.
+    Program slow;
+    slow.Do(Pipe::kCube, 100).Units(3).Do(Pipe::kFixpipe, 500).Units(3, 0).Do(Pipe::kCube, 50).Units(3, 1);
+    const Timeline held = Run({{&slow}}, Machine("0", "32", "100", "4"));
+    CHECK_EQ(held.cores[0].steps[1].end(), 519.0);
+    CHECK_EQ(held.cores[0].steps[2].start, 108.0);
+    CHECK_EQ(held.cores[0].steps[2].end(), 523.0);
+    CHECK_EQ(held.cores[0].own[static_cast<int>(Pipe::kCube)], 166.0);
+}
+
+void ScalarUnitPaysForMasks() {
+    Program plain;
+    Program masks;
+    for (int i = 0; i < 3; ++i) {
+        plain.Do(Pipe::kVector, 1);
+        masks.Do(Pipe::kVector, 1).SetsMask();
+    }
+    const std::string machine = Machine("0", "32", "100", "0", "4");
+    CHECK_EQ(StartOf(Run({{&plain}}, machine), 0, 2), 2.0);
+    const Timeline timeline = Run({{&masks}}, machine);
+    CHECK_EQ(StartOf(timeline, 0, 2), 12.0);
+    CHECK(timeline.cores[0].steps[2].cause == Cause::kIssue);
+    CHECK_EQ(timeline.cores[0].busy[static_cast<int>(Pipe::kScalar)], 12.0);
+}
+
+// Every core waits for the last one, and goes on when its word has come.
+void AllCoresMeet() {
+    Program early;
+    early.Do(Pipe::kVector, 10).Sync(StepKind::kCrossSet, Pipe::kVector, 0, 14);
+    early.Sync(StepKind::kCrossWait, Pipe::kScalar, 0, 14).Do(Pipe::kVector, 1);
+    Program late;
+    late.Do(Pipe::kVector, 300).Sync(StepKind::kCrossSet, Pipe::kVector, 0, 14);
+    late.Sync(StepKind::kCrossWait, Pipe::kScalar, 0, 14).Do(Pipe::kVector, 1);
+    const Timeline timeline = Run({{&early, 0}, {&late, 1}, {&early, 2}}, Machine("50"));
+    for (std::size_t core = 0; core < 3; ++core) {
+        CHECK_EQ(StartOf(timeline, core, 3), 370.0);  // 300, 20 for the result, 50
+        CHECK_EQ(timeline.cores[core].steps[3].by.core, 1);
+    }
+}
+
+// In order to end all pipes, a barrier waits for waits as well as for work.
+void BarrierOfAllPipesWaitsForWaits() {
+    Program program;
+    program.Do(Pipe::kMte2, 400).Sync(StepKind::kSet, Pipe::kMte2, static_cast<int>(Pipe::kVector));
+    program.Sync(StepKind::kWait, Pipe::kMte2, static_cast<int>(Pipe::kVector));
+    program.Sync(StepKind::kBarrier, Pipe::kAll).Do(Pipe::kMte3, 1);
+    CHECK_EQ(StartOf(Run({{&program}}), 0, 4), 450.0);
+}
+
+void TrafficAroundL2() {
+    Program around;
+    for (int i = 0; i < 2; ++i) {
+        around.Move(Pipe::kMte2, 0, 51200, false);
+        around.stream.transfers.back().bypasses_l2 = true;
+    }
+    const Timeline timeline = Run({{&around}});
+    CHECK_EQ(timeline.traffic.hbm_read, 102400U);
+    CHECK_EQ(timeline.traffic.l2_read, 0U);
+    CHECK_EQ(timeline.cores[0].steps[1].start, 512.0);
+
+    // A piece of a line costs the line, and a partial store brings it in first.
+    Program narrow;
+    narrow.Move(Pipe::kMte3, 64, 64, true);
+    CHECK_EQ(Run({{&narrow}}).traffic.hbm_read, 512U);
+    CHECK_EQ(Run({{&narrow}}).traffic.hbm_written, 512U);
+}
+
+void CriticalPathLeadsBackToTheStart() {
+    Program program;
+    program.Do(Pipe::kMte2, 40).Flag(Pipe::kMte2, Pipe::kVector);
+    program.Do(Pipe::kVector, 10).Do(Pipe::kVector, 30).Flag(Pipe::kVector, Pipe::kMte3);
+    program.Do(Pipe::kMte1, 1).Do(Pipe::kMte3, 7);
+    const std::vector<ReplayCore> cores = {ReplayCore{&program.stream, 0, false}};
+    const CostTable table(kCosts, Machine(), CostSource::kMeasured);
+    ReplaySettings settings;
+    settings.costs = &table;
+    settings.clock_hz = 1;
+    settings.l2_bytes = 1 << 20;
+    const Timeline timeline = Replay(cores, settings);
+    const CriticalPath path = FindCriticalPath(cores, timeline);
+    CHECK_EQ(timeline.cycles, 157.0);  // 40 + 50, 10 + 30 + 20, 7
+    CHECK_EQ(path.cycles, 157.0);
+    CHECK_EQ(path.instructions, 4U);  // not the one on MTE1
+    CHECK_EQ(path.parts[static_cast<int>(PathPart::kWork)], 87.0);
+    CHECK_EQ(path.parts[static_cast<int>(PathPart::kLatency)], 70.0);
+    CHECK_EQ(path.by_pipe[static_cast<int>(Pipe::kVector)], 60.0);
+    CHECK_EQ(path.by_pipe[static_cast<int>(Pipe::kMte2)], 90.0);
+    CHECK_EQ(path.sites.size(), 3U);
+    CHECK(path.sites[0].pipe == Pipe::kMte2 && path.sites[0].waits_for == Cause::kStart);
+    CHECK(path.sites[2].pipe == Pipe::kMte3 && path.sites[2].waits_for == Cause::kFlag);
+}
+
+// Words of global memory that two scalar units touch, one of them with a store.
+void WordsNeedFlagsBetweenCores() {
+    const auto touch = [](Program& program, std::uint64_t address, bool write) {
+        program.Do(Pipe::kScalar, 1);
+        WordAccess word;
+        word.address = address;
+        word.step = static_cast<std::uint32_t>(program.Last());
+        word.bytes = 4;
+        word.write = write;
+        program.stream.words.push_back(word);
+    };
+    const auto found = [](const Program& first, const Program& second) {
+        return FindUnorderedWords({ReplayCore{&first.stream, 0, false}, ReplayCore{&second.stream, 1, false}}).found;
+    };
+    const auto meet = [](Program& program) {
+        program.Sync(StepKind::kCrossSet, Pipe::kMte3, 0, 14).Sync(StepKind::kCrossWait, Pipe::kScalar, 0, 14);
+    };
+    Program store;
+    touch(store, 64, true);
+    meet(store);
+    Program load;
+    touch(load, 64, false);
+    meet(load);
+    CHECK(found(store, load));  // whichever comes first
+    CHECK(found(load, store));
+    CHECK(found(store, store));
+    CHECK(!found(load, load));
+    Program load_after;
+    meet(load_after);
+    touch(load_after, 64, false);
+    CHECK(!found(store, load_after));
+    CHECK(!found(load_after, store));
+    Program neighbour;
+    touch(neighbour, 68, false);
+    meet(neighbour);
+    CHECK(!found(store, neighbour));  // other bytes
+    const UnorderedWords words =
+        FindUnorderedWords({ReplayCore{&store.stream, 0, false}, ReplayCore{&load.stream, 1, false}});
+    CHECK_EQ(words.core, 1);
+    CHECK_EQ(words.other, 0);
+}
+
 template <typename Action>
 std::string Refusal(Action action) {
     try {
@@ -260,6 +379,13 @@ int main() {
     CostRowsAreChosen();
     CrossCoreFlagsTellAfterTheirLatency();
     MemoryIsShared();
+    UnitFlagsLetFixpipeWorkBesideMmad();
+    ScalarUnitPaysForMasks();
+    AllCoresMeet();
+    BarrierOfAllPipesWaitsForWaits();
+    TrafficAroundL2();
+    CriticalPathLeadsBackToTheStart();
+    WordsNeedFlagsBetweenCores();
     BadDataIsRefused();
     return check::Result();
 }

@@ -307,6 +307,9 @@ public:
     ShapeInfo GetShapeInfo() const { return shapeInfo_; }
     template <CacheRwMode rwMode = CacheRwMode::RW>
     void SetL2CacheHint(CacheMode mode) {
+        constexpr auto kWays = static_cast<uint8_t>(rwMode);
+        bypassesL2_ =
+            static_cast<uint8_t>(mode == CacheMode::CACHE_MODE_DISABLE ? bypassesL2_ | kWays : bypassesL2_ & ~kWays);
         cacheMode_ = mode;
     }
 
@@ -317,6 +320,9 @@ public:
     CacheMode cacheMode_ = CacheMode::CACHE_MODE_NORMAL;
 
 private:
+    template <typename U>
+    friend sim::Operand ToOperand(const GlobalTensor<U>& tensor);
+
     // Offsets may be computed with wrap-around in 64 bits and run past the buffer; the machine judges the result.
     static __gm__ PrimType* Shifted(__gm__ PrimType* address, uint64_t offset) {
         return reinterpret_cast<__gm__ PrimType*>(reinterpret_cast<uint64_t>(address) + BytesOf<T>(offset));
@@ -328,6 +334,8 @@ private:
         operand.address = reinterpret_cast<uint64_t>(Shifted(address_, offset));
         return operand;
     }
+
+    uint8_t bypassesL2_ = 0;  // a bit per direction, as CacheRwMode
 };
 
 template <typename T>
@@ -348,6 +356,7 @@ sim::Operand ToOperand(const GlobalTensor<T>& tensor) {
     operand.space = sim::Space::kGlobal;
     operand.dtype = DTypeOf<T>();
     operand.address = reinterpret_cast<uint64_t>(tensor.address_);
+    operand.bypasses_l2 = tensor.bypassesL2_;
     return operand;
 }
 

@@ -57,6 +57,8 @@ struct Operand {
     // The bounds are only what the kernel's author wrote beside an address of their own choice. The machine does not
     // know them, so an instruction that passes them within the memory is a warning.
     bool placed = false;
+    // Of global memory, SetL2CacheHint(CACHE_MODE_DISABLE): bit 0 for reads, bit 1 for writes. Timed mode looks at it.
+    std::uint8_t bypasses_l2 = 0;
 };
 
 // `begin` of a tensor that was never given any memory: every access lies before it.

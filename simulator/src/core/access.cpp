@@ -162,6 +162,12 @@ void Access::CostsAs(const CostRows& names, std::uint64_t rows) {
     }
 }
 
+void Access::SetsMask() {
+    if (recorder_ != nullptr) {
+        recorder_->SetsMask();
+    }
+}
+
 void Access::Products(std::uint64_t count) {
     if (recorder_ != nullptr) {
         recorder_->Products(count);

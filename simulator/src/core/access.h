@@ -91,6 +91,8 @@ public:
     // How much the instruction has to do, in units of its cost row (repeats, fractal products). Without the call:
     // bytes.
     void Work(std::uint64_t units);
+    // A vector call that sets the mask register on its way.
+    void SetsMask();
     // Of Mmad, m * n * k.
     void Products(std::uint64_t count);
     // The name of the cost row, where it depends on how the rows lie in global memory, and how many rows there are.

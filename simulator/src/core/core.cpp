@@ -178,6 +178,9 @@ void Core::CountInstruction(const Call& call) {
     if (machine_.stopping()) {
         End();
     }
+    if (recorder_ != nullptr) {
+        BoundRecord(call);
+    }
     YieldFiber();  // a core that polls memory must let the others run
     if (machine_.stopping()) {
         End();
@@ -189,6 +192,19 @@ void Core::InstructionLimit(const Call& call) {
          name_ + " reached the limit of " + std::to_string(instruction_limit_) + " instructions at " + Describe(call) +
              ": an endless loop, or raise the limit of the launch",
          "limit");
+}
+
+void Core::BoundRecord(const Call& call) {
+    const std::uint64_t bytes = recorder_->bytes();
+    const std::uint64_t grown = bytes > record_bytes_ ? bytes - record_bytes_ : 0;
+    record_bytes_ += grown;
+    if (!machine_.TakeRecordBytes(grown)) {
+        Fail("memory limit",
+             name_ + " at " + Describe(call) + ": timed mode keeps a record of every step, and those of this launch " +
+                 "would take more than the " + std::to_string(machine_.record_limit() >> 20) +
+                 " MiB it may use: a smaller problem, or release what earlier launches have recorded",
+             "memory limit");
+    }
 }
 
 void Core::StackOverflow(const Call& call) {

@@ -124,6 +124,7 @@ public:
 
 private:
     [[noreturn]] void InstructionLimit(const Call& call);
+    void BoundRecord(const Call& call);
     [[noreturn]] void StackOverflow(const Call& call);
 
     Machine& machine_;
@@ -144,6 +145,7 @@ private:
     std::unique_ptr<SyncTrace> sync_trace_;
     std::unique_ptr<CoreChecker> checker_;
     std::unique_ptr<EventRecorder> recorder_;
+    std::uint64_t record_bytes_ = 0;  // of the recorder, when it was last looked at
 };
 
 // The core whose device code runs on this host thread. Only valid inside a launch or a Bench.

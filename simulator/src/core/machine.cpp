@@ -4,6 +4,7 @@
 #include "core/checker.h"
 #include "core/sync.h"
 #include "core/sync_trace.h"
+#include "timing/host_memory.h"
 
 namespace ascend_attention::sim {
 
@@ -25,6 +26,9 @@ Machine::Machine(const LaunchSpec& spec)
       soc_(spec.soc),
       record_sync_(spec.record_sync),
       ignored_(spec.ignored),
+      record_limit_(spec.mode != Mode::kTimed ? 0
+                    : spec.record_bytes != 0  ? spec.record_bytes
+                                              : AvailableHostMemory() / 10 * 9),
       global_(spec.buffers),
       checker_(spec.mode == Mode::kChecked
                    ? std::make_unique<GlobalChecker>(global_, spec.blocks * CoresPerBlock(spec.kernel.kind))

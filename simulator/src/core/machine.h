@@ -43,6 +43,11 @@ public:
     const std::vector<SyncCall>& ignored() const { return ignored_; }
     bool auto_sync() const { return auto_sync_; }
     bool echo() const { return echo_; }
+    // Timed mode: a core's record has grown by so many bytes. False when all of them together take too many.
+    bool TakeRecordBytes(std::uint64_t bytes) {
+        return record_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= record_limit_;
+    }
+    std::uint64_t record_limit() const { return record_limit_; }
     GlobalMemory& global() { return global_; }
     FindingLog& log() { return log_; }
     std::vector<std::unique_ptr<Core>>& cores() { return cores_; }
@@ -76,6 +81,8 @@ private:
     std::string soc_;
     bool record_sync_;
     std::vector<SyncCall> ignored_;
+    std::uint64_t record_limit_;
+    std::atomic<std::uint64_t> record_bytes_{0};
     GlobalMemory global_;
     FindingLog log_;
     std::atomic<bool> stopping_{false};

@@ -76,8 +76,9 @@ void StoreOnce(std::uint64_t address, const void* value, std::uint32_t bytes) {
     }
 }
 
-void RefusePolling(Core& core, const Call& call, const Operand& element, const void* value, std::uint32_t bytes) {
-    if (core.recorder() != nullptr && core.recorder()->Polls(element.address, value, bytes, call.site)) {
+void RecordLoad(Core& core, const Call& call, const Operand& element, const GlobalRegion& buffer, const void* value,
+                std::uint32_t bytes) {
+    if (core.recorder() != nullptr && core.recorder()->ScalarLoad(element, buffer, value, bytes, call.site)) {
         core.Fail("not modelled",
                   Describe(call) + " on " + core.name() +
                       " reads one place of global memory until another core has written it: timed mode cannot tell how "
@@ -102,7 +103,7 @@ void LoadGlobal(Core& core, const Call& call, const Operand& element, void* valu
         return;
     }
     LoadOnce(value, element.address, bytes);
-    RefusePolling(core, call, element, value, bytes);
+    RecordLoad(core, call, element, buffer, value, bytes);
 }
 
 void StoreGlobal(Core& core, const Call& call, const Operand& element, const void* value, std::uint32_t bytes,
@@ -119,7 +120,7 @@ void StoreGlobal(Core& core, const Call& call, const Operand& element, const voi
     }
     StoreOnce(element.address, value, bytes);
     if (core.recorder() != nullptr) {
-        core.recorder()->Scalar("scalar store", call.site);
+        core.recorder()->ScalarStore(element, buffer, bytes, call.site);
     }
 }
 
@@ -163,6 +164,9 @@ void ScalarStoreUncached(const Operand& element, const void* value, std::uint32_
 void PreloadDataCache(std::uint64_t address, Site site) {
     Core& core = CurrentCore();
     core.CountInstruction(Call{"DataCachePreload", Pipe::kScalar, site});
+    if (core.recorder() != nullptr) {
+        core.recorder()->Scalar("DataCachePreload", site);
+    }
     const GlobalRegion* buffer = core.FindGlobal(address);
     // An address that is not there is no error: nothing is loaded.
     if (core.checker() != nullptr && buffer != nullptr && (buffer->writable || !buffer->initialised)) {
@@ -181,6 +185,9 @@ void CleanDataCache(std::uint64_t address, bool entire, Site site) {
         return;
     }
     YieldFiber();  // it may be polling
+    if (core.recorder() != nullptr) {
+        core.recorder()->Scalar(call.name, site);
+    }
     // Of the entire cache the address says nothing.
     const GlobalRegion* buffer =
         entire ? nullptr : &GlobalElement(core, call, Operand{Space::kGlobal, DType::kOther, address}, 1);
@@ -204,6 +211,9 @@ void ScalarBarrier(Site site) {
         return;
     }
     core.CountInstruction(call);
+    if (core.recorder() != nullptr) {
+        core.recorder()->Scalar(call.name, site);
+    }
     if (core.checker() != nullptr) {
         core.checker()->CompleteScalar();
     }

@@ -14,6 +14,7 @@
 #include "cube/unit_flags.h"
 #include "machine/cube_calls.h"
 #include "move/regions.h"
+#include "timing/recorder.h"
 
 namespace ascend_attention::sim {
 
@@ -255,6 +256,9 @@ void Execute(const MmadCall& mmad) {
     }
     const MmadShape shape{mmad.m, mmad.n, mmad.k, left_row_fractals, mmad.m == 1};
     access.Work(CeilDivide(mmad.m, 16) * strips * CeilDivide(mmad.k, group));
+    if (mmad.left.dtype == DType::kFloat32 && access.core().state.hf32.enabled && access.core().recorder() != nullptr) {
+        access.core().recorder()->CostsAs("Mmad HF32");
+    }
     access.Products(std::uint64_t{mmad.m} * mmad.n * mmad.k);
     const ResultGrid grid{mmad.m, mmad.n, strips, CeilDivide(mmad.m, 16) * kResultFractalBytes};
 

@@ -5,6 +5,7 @@
 
 #include "core/core.h"
 #include "core/findings.h"
+#include "timing/recorder.h"
 
 namespace ascend_attention::sim {
 
@@ -63,6 +64,10 @@ void WaitForUnits(Access& access, const Call& call, std::uint32_t unit_flag, con
         }
     });
     ForEachStrip(span, [&](const Region& region) { access.AcquireUnits(span.matrix, region); });
+    if (EventRecorder* recorder = core.recorder()) {
+        ForEachUnit(span, [&](std::uint64_t unit) { recorder->WaitsForUnit(unit, produces); });
+        recorder->UnitFlag(unit_flag);
+    }
 }
 
 void HandOverUnits(Access& access, const Call& call, std::uint32_t unit_flag, const UnitSpan& span) {
@@ -72,6 +77,9 @@ void HandOverUnits(Access& access, const Call& call, std::uint32_t unit_flag, co
     const std::uint8_t next = call.pipe == Pipe::kCube ? 1 : 0;
     ForEachUnit(span, [&](std::uint64_t unit) { access.core().state.unit_flags[unit] = next; });
     ForEachStrip(span, [&](const Region& region) { access.ReleaseUnits(span.matrix, region); });
+    if (EventRecorder* recorder = access.core().recorder()) {
+        ForEachUnit(span, [&](std::uint64_t unit) { recorder->HandsOverUnit(unit, call.pipe == Pipe::kCube); });
+    }
 }
 
 }  // namespace ascend_attention::sim

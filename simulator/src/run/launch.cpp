@@ -74,15 +74,18 @@ RunReport Launch(const LaunchSpec& spec) {
     if (spec.mode == Mode::kChecked) {
         threads = 1;  // deterministic, and the checker needs no locks
     }
-    threads = std::min<int>(threads, static_cast<int>(spec.blocks));
+    const int core_threads = std::min<int>(threads, static_cast<int>(spec.blocks));
     const double stall_seconds = spec.stall_seconds == 0.0 ? kDefaultStallSeconds : spec.stall_seconds;
-    RunCores(machine, RunOptions{&spec.kernel, threads, stall_seconds}, [&spec](Core& core) {
+    RunCores(machine, RunOptions{&spec.kernel, core_threads, stall_seconds}, [&spec](Core& core) {
         Dispatch<0>(core.type() == CoreType::kCube ? spec.kernel.cube_entry : spec.kernel.vector_entry, spec.arguments);
     });
+    if (spec.mode == Mode::kTimed && !machine.stopping()) {
+        RefuseMemoryWords(machine);
+    }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     RunReport report = FinishReport(machine, seconds.count());
     if (spec.mode == Mode::kTimed) {
-        report.timing = std::make_shared<TimingResult>(PredictTime(machine, spec.costs));
+        report.timing = std::make_shared<TimingResult>(PredictTime(machine, spec.costs, threads));
     }
     return report;
 }

@@ -77,6 +77,8 @@ struct LaunchSpec {
     bool auto_sync = false;
     // Timed mode.
     CostSource costs = CostSource::kMeasured;
+    // Timed mode keeps a record of every step. Bytes that it may take; 0 = nine tenths of what the host has left.
+    std::uint64_t record_bytes = 0;
 };
 
 enum class Severity : std::uint8_t { kError, kUndocumentedOrder, kWarning };

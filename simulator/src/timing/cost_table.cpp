@@ -90,8 +90,12 @@ void CostTable::ReadMachine(const std::string& text) {
 
 const Cost& CostTable::Find(const InstructionKey& key) const {
     const std::string path = std::string(NameOf(key.source)) + ">" + NameOf(key.target);
-    for (const std::string& name :
-         {std::string(key.name) + " " + path, std::string(key.name), path, std::string("pipe ") + NameOf(key.pipe)}) {
+    std::vector<std::string> names = {std::string(key.name) + " " + path, key.name, path,
+                                      std::string("pipe ") + NameOf(key.pipe)};
+    if (key.unaligned) {
+        names.insert(names.begin() + 2, path + " unaligned");
+    }
+    for (const std::string& name : names) {
         for (const std::string& dtype :
              {std::string(NameOf(key.dtype)), std::string(WidthOf(key.dtype)), std::string("*")}) {
             const auto found = costs_.find(Join(name, dtype));

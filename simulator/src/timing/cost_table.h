@@ -35,7 +35,9 @@ public:
     // The project's own data.
     static const CostTable& Default(CostSource source);
 
-    // The row for an instruction: name and dtype, name and width, name, then its pipe's default.
+    // The row for an instruction. Names, first of all that of the call with its path ("Add UB>UB"), then the call, the
+    // path, with " unaligned" first where rows of global memory do not start on 512 bytes, and last its pipe's default.
+    // For each name: the dtype, its width, any.
     const Cost& Find(const InstructionKey& key) const;
     // A figure of the machine, in cycles or bytes per cycle as its row says. Throws std::invalid_argument.
     double Figure(const std::string& name, Assumption assumption) const;

@@ -44,6 +44,11 @@ public:
         Cause cause = timeline_.last_cause;
         while (at.core >= 0) {
             const TimedStep& step = timeline_.cores[static_cast<std::size_t>(at.core)].steps[at.step];
+            if (step.ends_with && cause != Cause::kQueue) {
+                at = step.by;  // it ended with the other one: what it did itself has cost nothing
+                cause = Cause::kUnits;
+                continue;
+            }
             Account(at, step, cause, end - step.start);
             end = step.start;
             cause = step.cause;

@@ -22,8 +22,8 @@ enum class StepKind : std::uint8_t {
 struct Step {
     StepKind kind = StepKind::kInstruction;
     Pipe pipe = Pipe::kScalar;
-    std::uint8_t target = 0;
-    std::uint8_t id = 0;
+    std::uint8_t target = 0;           // of an instruction of M or FIX, its unitFlag
+    std::uint8_t id = 0;               // of an instruction of V, 1 when it sets the mask register on its way
     std::uint16_t instruction = 0;     // index into EventStream's table of distinct instructions
     std::uint16_t transfers = 0;       // pieces of global memory that the instruction moves
     std::uint32_t first_transfer = 0;  // the first of them
@@ -41,6 +41,7 @@ struct Transfer {
     std::uint32_t count0 = 1;
     std::uint32_t count1 = 1;
     bool write = false;
+    bool bypasses_l2 = false;
     std::uint64_t stride0 = 0;
     std::uint64_t stride1 = 0;
 
@@ -56,11 +57,26 @@ struct InstructionKey {
     Space source = Space::kGlobal;  // of the first operand read, and of the one written: the path of a move
     Space target = Space::kGlobal;
     bool units_are_bytes = false;  // else repeats, or fractal products
+    bool unaligned = false;        // a move with rows in global memory that do not start on 512 bytes
 
     bool operator==(const InstructionKey& other) const {
         return name == other.name && pipe == other.pipe && dtype == other.dtype && source == other.source &&
-               target == other.target && units_are_bytes == other.units_are_bytes;
+               target == other.target && units_are_bytes == other.units_are_bytes && unaligned == other.unaligned;
     }
+};
+
+// Instruction `step` of M or FIX takes units of L0C that `by`, of the other pipe, hands over (unitFlag).
+struct UnitWait {
+    std::uint32_t step = 0;
+    std::uint32_t by = 0;
+};
+
+// The scalar unit touches global memory that the kernel may write. Cores could synchronise that way.
+struct WordAccess {
+    std::uint64_t address = 0;  // as of a Transfer
+    std::uint32_t step = 0;     // of the stream, whose own step it is
+    std::uint16_t bytes = 0;
+    bool write = false;
 };
 
 struct EventStream {
@@ -68,6 +84,8 @@ struct EventStream {
     std::vector<Transfer> transfers;
     std::vector<InstructionKey> instructions;
     std::vector<Site> sites;
+    std::vector<UnitWait> unit_waits;  // by step
+    std::vector<WordAccess> words;     // by step
 };
 
 }  // namespace ascend_attention::sim

@@ -59,7 +59,20 @@ void MemorySystem::TouchRow(std::uint64_t address, std::uint64_t bytes, bool wri
     }
 }
 
+// Straight to or from HBM, in whole lines.
+MemorySystem::Answer MemorySystem::MoveAround(const Transfer& transfer, double now) {
+    const bool dense = transfer.count0 == 1 || transfer.stride0 == transfer.row_bytes;
+    const std::uint64_t run = std::uint64_t{transfer.row_bytes} * (dense ? transfer.count0 : 1);
+    const std::uint64_t runs = std::uint64_t{transfer.count1} * (dense ? 1 : transfer.count0);
+    const std::uint64_t bytes = (run + kLineBytes - 1) / kLineBytes * kLineBytes * runs;
+    (transfer.write ? traffic_.hbm_written : traffic_.hbm_read) += bytes;
+    return Answer{hbm_.Serve(now, static_cast<double>(bytes)), !transfer.write};
+}
+
 MemorySystem::Answer MemorySystem::Move(const Transfer& transfer, double now) {
+    if (transfer.bypasses_l2) {
+        return MoveAround(transfer, now);
+    }
     std::uint64_t missed = 0;
     written_back_ = 0;
     const bool dense0 = transfer.stride0 == transfer.row_bytes || transfer.count0 == 1;

@@ -36,6 +36,8 @@ public:
     const MemoryTraffic& traffic() const { return traffic_; }
 
 private:
+    Answer MoveAround(const Transfer& transfer, double now);
+
     static constexpr std::uint64_t kLineBytes = 512;
     static constexpr int kWays = 16;
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "timing/timeline.h"
+
 namespace ascend_attention::sim {
 
 namespace {
@@ -70,7 +72,10 @@ void EventRecorder::Begin(const Call& call) {
     has_source_ = false;
     has_target_ = false;
     units_ = 0;
+    read_bytes_ = 0;
+    written_bytes_ = 0;
     local_bytes_ = 0;
+    local_read_bytes_ = 0;
 }
 
 void EventRecorder::Operand(const sim::Operand& operand, bool write, const Region& region, const GlobalRegion* buffer) {
@@ -80,12 +85,14 @@ void EventRecorder::Operand(const sim::Operand& operand, bool write, const Regio
     if (decides) {
         key_.dtype = operand.dtype;
     }
-    if (!seen) {
+    // An atomic store reads what it adds to. That is no other path.
+    const bool combines = !write && buffer != nullptr && (key_.pipe == Pipe::kMte3 || key_.pipe == Pipe::kFixpipe);
+    if (!seen && !combines) {
         (write ? key_.target : key_.source) = operand.space;
         seen = true;
     }
     if (buffer == nullptr) {
-        local_bytes_ += write ? region.bytes * region.count0 * region.count1 : 0;
+        (write ? local_bytes_ : local_read_bytes_) += region.bytes * region.count0 * region.count1;
         return;
     }
     Transfer transfer;
@@ -96,36 +103,103 @@ void EventRecorder::Operand(const sim::Operand& operand, bool write, const Regio
     transfer.stride0 = region.stride0;
     transfer.stride1 = region.stride1;
     transfer.write = write;
+    transfer.bypasses_l2 = (operand.bypasses_l2 >> (write ? 1 : 0) & 1) != 0;
+    (write ? written_bytes_ : read_bytes_) += transfer.bytes();
     stream_.transfers.push_back(transfer);
     ++step_.transfers;
 }
 
 void EventRecorder::End() {
-    if (units_ == 0) {
+    constexpr std::uint64_t kRepeatBytes = 256;
+    if (units_ == 0 && key_.pipe == Pipe::kVector && std::strcmp(key_.name, "DataCopy") != 0) {
+        // Vector calls without lanes (sorting, transposition, whole reductions): as many repeats as their data fill.
+        units_ = (std::max(local_bytes_, local_read_bytes_) + kRepeatBytes - 1) / kRepeatBytes;
+    } else if (units_ == 0) {
         // A move: bytes of global memory, else what arrives on the chip.
-        for (std::uint32_t i = 0; i < step_.transfers; ++i) {
-            units_ += stream_.transfers[step_.first_transfer + i].bytes();
-        }
+        units_ = std::max(read_bytes_, written_bytes_);
         units_ = units_ != 0 ? units_ : local_bytes_;
         key_.units_are_bytes = true;
     }
     if (names_ != nullptr) {
         key_.name = step_.transfers == 0 ? names_->dense : NameFor(*names_, stream_.transfers[step_.first_transfer]);
     }
+    key_.unaligned = IsUnaligned();
     polled_address_ = 0;
     step_.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_, 0xFFFFFFFFU));
     step_.instruction = InstructionIndex();
     stream_.steps.push_back(step_);
 }
 
-bool EventRecorder::Polls(std::uint64_t address, const void* value, std::uint32_t bytes, Site site) {
+bool EventRecorder::IsUnaligned() const {
+    std::uint64_t bits = 0;
+    for (std::uint32_t i = 0; i < step_.transfers; ++i) {
+        const Transfer& transfer = stream_.transfers[step_.first_transfer + i];
+        const bool dense = transfer.count0 == 1 || transfer.stride0 == transfer.row_bytes;
+        bits |= transfer.address | (dense ? 0 : transfer.stride0) | (transfer.count1 > 1 ? transfer.stride1 : 0);
+    }
+    return bits % 512 != 0;
+}
+
+void EventRecorder::WaitsForUnit(std::uint64_t unit, bool produces) {
+    const std::vector<std::uint32_t>& others = handed_over_[produces ? 1 : 0];
+    if (others.empty() || others[unit] == kNobody) {
+        return;
+    }
+    const auto step = static_cast<std::uint32_t>(stream_.steps.size());
+    std::vector<UnitWait>& waits = stream_.unit_waits;
+    if (waits.empty() || waits.back().step != step) {
+        waits.push_back(UnitWait{step, others[unit]});
+    }
+    waits.back().by = std::max(waits.back().by, others[unit]);
+}
+
+void EventRecorder::HandsOverUnit(std::uint64_t unit, bool produces) {
+    std::vector<std::uint32_t>& own = handed_over_[produces ? 0 : 1];
+    if (own.empty()) {
+        own.assign(kUnits, kNobody);
+    }
+    own[unit] = static_cast<std::uint32_t>(stream_.steps.size());
+}
+
+bool EventRecorder::ScalarLoad(const sim::Operand& element, const GlobalRegion& buffer, const void* value,
+                               std::uint32_t bytes, Site site) {
     std::uint64_t now = 0;
     std::memcpy(&now, value, bytes);
-    const bool polls = polled_address_ == address && polled_value_ != now;
+    const bool polls = polled_address_ == element.address && polled_value_ != now;
+    NoteWord(element, buffer, bytes, false);
     Scalar("scalar load", site);
-    polled_address_ = address;
+    polled_address_ = element.address;
     polled_value_ = now;
     return polls;
+}
+
+void EventRecorder::ScalarStore(const sim::Operand& element, const GlobalRegion& buffer, std::uint32_t bytes,
+                                Site site) {
+    NoteWord(element, buffer, bytes, true);
+    Scalar("scalar store", site);
+}
+
+void EventRecorder::NoteWord(const sim::Operand& element, const GlobalRegion& buffer, std::uint32_t bytes, bool write) {
+    if (!buffer.writable) {
+        return;
+    }
+    WordAccess word;
+    word.address = buffer.replay_base + (element.address - buffer.begin);
+    word.step = static_cast<std::uint32_t>(stream_.steps.size());
+    word.bytes = static_cast<std::uint16_t>(bytes);
+    word.write = write;
+    const bool again = !stream_.words.empty() && stream_.words.back().address == word.address &&
+                       stream_.words.back().write == write && stream_.words.back().bytes == word.bytes;
+    if (again && polled_address_ == element.address) {
+        stream_.words.pop_back();  // a loop: the last time counts
+    }
+    stream_.words.push_back(word);
+}
+
+std::uint64_t EventRecorder::bytes() const {
+    return stream_.steps.capacity() * sizeof(Step) + stream_.steps.size() * sizeof(TimedStep) +
+           stream_.transfers.capacity() * sizeof(Transfer) + stream_.words.capacity() * sizeof(WordAccess) +
+           stream_.unit_waits.capacity() * sizeof(UnitWait);
 }
 
 void EventRecorder::Scalar(const char* name, Site site) {
@@ -157,7 +231,7 @@ std::uint32_t EventRecorder::SiteIndex(Site site) {
 
 std::uint16_t EventRecorder::InstructionIndex() {
     const auto kind = static_cast<std::uint64_t>(key_.dtype) << 16 | static_cast<std::uint64_t>(key_.source) << 8 |
-                      static_cast<std::uint64_t>(key_.target);
+                      static_cast<std::uint64_t>(key_.target) | static_cast<std::uint64_t>(key_.unaligned) << 24;
     std::vector<std::uint16_t>& candidates = instructions_[HashOf(key_.name, kind)];
     for (const std::uint16_t candidate : candidates) {
         if (stream_.instructions[candidate] == key_) {

@@ -26,6 +26,7 @@ struct ReplaySettings {
     double clock_hz = 0;   // of the SoC
     double hbm_share = 1;  // of the figure in the table: some SoCs have half
     std::uint64_t l2_bytes = 0;
+    bool keep_steps = true;  // CoreTimeline::steps: they take 32 bytes each
 };
 
 // In cycles of the SoC.

@@ -23,6 +23,8 @@ struct ReplayFigures {
         sync_issue = figure("sync issue");
         flag = figure("flag latency");
         cross_core = figure("cross-core latency");
+        unit_flag = figure("unit flag latency");
+        mask = figure("mask setting");
         miss = figure("L2 miss latency");
         queue_depth = static_cast<std::size_t>(figure("queue depth"));
         memory = ReadMemoryFigures(settings);
@@ -32,6 +34,8 @@ struct ReplayFigures {
     double sync_issue;
     double flag;
     double cross_core;
+    double unit_flag;
+    double mask;
     double miss;
     std::size_t queue_depth;
     MemoryFigures memory;
@@ -41,6 +45,29 @@ struct ReplayFigures {
 struct Told {
     double time;
     StepRef by;
+
+    // Why whoever hears it went on when it did. Without work before a set it was the scalar unit that came to it late.
+    Cause WhyOf(Cause flag) const { return by.core < 0 ? Cause::kIssue : flag; }
+};
+
+// First in, first out. Nearly always empty or of one entry, and there are hundreds of them.
+class ToldQueue {
+public:
+    bool empty() const { return head_ == items_.size(); }
+    const Told& front() const { return items_[head_]; }
+    void Push(const Told& told) { items_.push_back(told); }
+    Told Pop() {
+        const Told told = items_[head_++];
+        if (empty()) {
+            items_.clear();
+            head_ = 0;
+        }
+        return told;
+    }
+
+private:
+    std::vector<Told> items_;
+    std::size_t head_ = 0;
 };
 
 struct QueueEntry {
@@ -50,17 +77,37 @@ struct QueueEntry {
     StepRef by;
 };
 
+// What an instruction with unitFlag 3 hands over, as the other pipe sees it.
+struct HandOver {
+    std::uint32_t step;
+    double first;  // from when on the other pipe may take units, and when it has the last one
+    double last;
+};
+
+constexpr int kNoEvent = -1;
+constexpr std::size_t kCrossFlags = 16;
+
 struct PipeState {
     std::deque<QueueEntry> entries;
-    double free_at = 0;  // when the next entry may start, and why not before
+    std::deque<HandOver> handed_over;  // the last few
+    double free_at = 0;                // when the next entry may start, and why not before
     Cause cause = Cause::kStart;
     StepRef by;
     double complete_at = 0;  // when all results so far are there, and whose is the last
     StepRef last_complete;
     StepRef last;  // instruction started
     bool scheduled = false;
-    bool parked = false;  // the first entry waits for an event that nobody has set yet
-    int waits_for = 0;
+    bool parked = false;  // the first entry waits for an event that nobody has set yet, or for units of L0C
+    int waits_for = kNoEvent;
+
+    const HandOver* Find(std::uint32_t step) const {
+        for (auto entry = handed_over.rbegin(); entry != handed_over.rend(); ++entry) {
+            if (entry->step == step) {
+                return &*entry;
+            }
+        }
+        return nullptr;
+    }
 
     void HoldUntil(double time, Cause why, StepRef who) {
         if (time > free_at) {
@@ -76,16 +123,24 @@ enum class Hold : std::uint8_t { kNone, kQueue, kCrossFlag, kEvent, kDrain, kEnd
 inline int EventKey(const Step& step) { return (static_cast<int>(step.pipe) * kPipeCount + step.target) * 8 + step.id; }
 
 struct CoreState {
-    CoreState(const ReplayCore& core, const CostTable& table)
+    CoreState(const ReplayCore& core, const CostTable& table, bool keep_steps)
         : stream(core.stream), block(core.block), cube(core.cube), events(kPipeCount * kPipeCount * 8) {
         for (const InstructionKey& key : stream->instructions) {
             costs.push_back(&table.Find(key));
         }
-        timeline.steps.resize(stream->steps.size());
+        if (keep_steps) {
+            timeline.steps.resize(stream->steps.size());
+        }
     }
 
     const Cost& CostOf(const Step& step) const { return *costs[step.instruction]; }
 
+    // The scalar unit works.
+    void Spend(double cycles) {
+        scalar_time += cycles;
+        timeline.busy[static_cast<int>(Pipe::kScalar)] += cycles;
+        timeline.own[static_cast<int>(Pipe::kScalar)] += cycles;
+    }
     void Delay(double time, Cause why, StepRef who) {
         if (time > scalar_time) {
             scalar_time = time;
@@ -108,9 +163,12 @@ struct CoreState {
     int held_by = 0;
 
     std::array<PipeState, kPipeCount> pipes;
-    std::vector<std::deque<Told>> events;
-    std::array<std::deque<Told>, 17> raises;  // of this core's counters
-    std::array<std::deque<Told>, 17> given;   // own sets that wait for other participants
+    std::vector<ToldQueue> events;
+    std::array<ToldQueue, kCrossFlags> raises;  // of this core's counters
+    std::array<ToldQueue, kCrossFlags> given;   // own sets that wait for other participants
+    std::vector<int> block_vectors;             // cores that its flags reach
+    std::vector<int> block_cube;
+    std::vector<int> same_type;
 };
 
 }  // namespace ascend_attention::sim

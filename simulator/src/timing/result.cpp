@@ -1,13 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timing/result.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
 #include "core/machine.h"
 #include "run/soc.h"
+#include "timing/memory_words.h"
 #include "timing/recorder.h"
 
 namespace ascend_attention::sim {
 
-TimingResult PredictTime(Machine& machine, CostSource source) {
+namespace {
+
+constexpr std::size_t kAssumptions = 3;
+
+// The three assumptions, each a replay of its own. Steps are kept of the middle one.
+std::array<Timeline, kAssumptions> ReplayAll(const std::vector<ReplayCore>& cores, const ReplaySettings& given,
+                                             int threads) {
+    std::array<Timeline, kAssumptions> timelines;
+    std::array<std::exception_ptr, kAssumptions> failures;
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        // The middle one first: it takes longest.
+        constexpr Assumption kOrder[kAssumptions] = {Assumption::kMiddle, Assumption::kLow, Assumption::kHigh};
+        for (std::size_t i = next++; i < kAssumptions; i = next++) {
+            const auto at = static_cast<std::size_t>(kOrder[i]);
+            ReplaySettings settings = given;
+            settings.assumption = kOrder[i];
+            settings.keep_steps = kOrder[i] == Assumption::kMiddle;
+            try {
+                timelines[at] = Replay(cores, settings);
+            } catch (...) {
+                failures[at] = std::current_exception();
+            }
+        }
+    };
+    std::vector<std::thread> helpers;
+    for (int i = 1; i < std::min<int>(threads, kAssumptions); ++i) {
+        try {
+            helpers.emplace_back(work);
+        } catch (const std::system_error&) {
+            break;  // no more threads: this one does the rest
+        }
+    }
+    work();
+    for (std::thread& helper : helpers) {
+        helper.join();
+    }
+    for (const std::exception_ptr& failure : failures) {
+        if (failure != nullptr) {
+            std::rethrow_exception(failure);
+        }
+    }
+    return timelines;
+}
+
+std::string Place(const Site& site) { return BaseName(site.file) + ":" + std::to_string(site.line); }
+
+}  // namespace
+
+void RefuseMemoryWords(Machine& machine) {
+    std::vector<ReplayCore> cores;
+    for (const std::unique_ptr<Core>& core : machine.cores()) {
+        const CoreIdentity& identity = core->identity();
+        cores.push_back(ReplayCore{&core->recorder()->stream(), identity.block, identity.type == CoreType::kCube});
+    }
+    const UnorderedWords words = FindUnorderedWords(cores);
+    if (!words.found) {
+        return;
+    }
+    const auto name = [&](int core) { return machine.cores()[static_cast<std::size_t>(core)]->name(); };
+    machine.log().Add(
+        Finding{Severity::kError, "not modelled",
+                name(words.core) + " touches global memory (" + Place(words.site) + ") that the scalar unit of " +
+                    name(words.other) + " touches as well (" + Place(words.other_site) +
+                    "), and no cross-core flag orders the two: timed mode cannot tell how often a core would look at "
+                    "what another one writes"},
+        "memory words");
+}
+
+TimingResult PredictTime(Machine& machine, CostSource source, int threads) {
     TimingResult result;
     RunRecord record;
     const Soc& soc = FindSoc(machine.soc());
@@ -28,12 +107,13 @@ TimingResult PredictTime(Machine& machine, CostSource source) {
     settings.hbm_share = soc.hbm_share;
     settings.l2_bytes = soc.l2_bytes;
     const WorkCount work = CountWork(cores, *settings.costs);
-    for (const Assumption assumption : {Assumption::kLow, Assumption::kHigh, Assumption::kMiddle}) {
-        settings.assumption = assumption;
-        record.timeline = Replay(cores, settings);
-        result.summaries[static_cast<std::size_t>(assumption)] =
-            Summarise(record.timeline, work, settings, soc, IsMix(machine.kind()));
+    std::array<Timeline, kAssumptions> timelines = ReplayAll(cores, settings, threads);
+    for (std::size_t i = 0; i < kAssumptions; ++i) {
+        settings.assumption = static_cast<Assumption>(i);
+        result.summaries[i] = Summarise(timelines[i], work, settings, soc, IsMix(machine.kind()));
     }
+    settings.assumption = Assumption::kMiddle;
+    record.timeline = std::move(timelines[static_cast<std::size_t>(Assumption::kMiddle)]);
     const TimingSummary& middle = result.summaries[static_cast<std::size_t>(Assumption::kMiddle)];
     result.path = FindCriticalPath(cores, record.timeline);
     result.roofline = PlaceOnRoofline(middle, work, settings, soc);

@@ -31,6 +31,10 @@ struct TimingResult {
     double clock_hz = 0;
 };
 
-TimingResult PredictTime(Machine& machine, CostSource source);
+// After the cores have run: an error in the machine's log when they synchronised through global memory.
+void RefuseMemoryWords(Machine& machine);
+
+// Replays what the cores have recorded, on up to `threads` host threads. The result does not depend on them.
+TimingResult PredictTime(Machine& machine, CostSource source, int threads);
 
 }  // namespace ascend_attention::sim

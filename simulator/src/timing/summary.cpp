@@ -51,7 +51,7 @@ WorkCount CountWork(const std::vector<ReplayCore>& cores, const CostTable& costs
                 count.products += step.rows;
                 count.product_slots += step.units * kCubeRows * kCubeColumns * ElementsOf(key.dtype, 32);
                 count.product_cycles += step.units * costs.Find(key).per_unit;
-            } else {
+            } else if (!key.units_are_bytes) {  // no copy
                 count.lanes += step.units * ElementsOf(key.dtype, 256);
                 count.repeats += step.units;
             }

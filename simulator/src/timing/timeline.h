@@ -33,6 +33,7 @@ struct TimedStep {
     float own = 0;        // of these, what the instruction would take with the shared memory to itself
     float tail = 0;       // until the result is there
     Cause cause = Cause::kStart;
+    bool ends_with = false;  // it could not end before units of L0C that `by` handed over
     StepRef by;
 
     double end() const { return start + occupancy; }
@@ -46,7 +47,6 @@ struct CoreTimeline {
     double finish = 0;  // of the last result, and of the scalar unit
     StepRef last;       // what it waited for at its end
     Cause last_cause = Cause::kStart;
-    double cube_work = 0;  // cycles of products alone
     std::array<double, kPipeCount> busy{};
     std::array<double, kPipeCount> own{};
 };

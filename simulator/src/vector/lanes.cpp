@@ -127,6 +127,9 @@ Lanes FullLanes(std::uint64_t repeats, std::uint32_t lanes) { return CountLanes(
 
 Lanes ResolveLanes(Access& access, const VectorMask& mask, std::int64_t repeat, std::uint32_t lanes) {
     MaskState& state = access.core().state.mask;
+    if (mask.form != MaskForm::kRegister) {
+        access.SetsMask();
+    }
     if (mask.form == MaskForm::kCount) {
         // 2^31 elements would not fit any memory; this catches a negative count.
         access.Require(mask.low < (std::uint64_t{1} << 31), "calCount", static_cast<std::int64_t>(mask.low), ">= 0");

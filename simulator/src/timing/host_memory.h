@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace ascend_attention::sim {
+
+// Bytes that this process could still take without anybody having to swap or to die: what the system and its control
+// group have left, and its own limit of address space. The largest number when nobody says.
+std::uint64_t AvailableHostMemory();
+
+}  // namespace ascend_attention::sim

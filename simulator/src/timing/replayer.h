@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// One replay. replay_issue.cpp has the scalar units and the flags, replay.cpp the pipes.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "timing/replay_state.h"
+
+namespace ascend_attention::sim {
+
+class Replayer {
+public:
+    Replayer(const std::vector<ReplayCore>& cores, const ReplaySettings& settings);
+    Timeline Run();
+
+private:
+    struct Appointment {
+        double time;
+        std::uint64_t order;  // ties in the order they were made
+        int core;
+        int pipe;
+        bool operator<(const Appointment& other) const {
+            return time != other.time ? time > other.time : order > other.order;
+        }
+    };
+    CoreState& core(int index) { return cores_[static_cast<std::size_t>(index)]; }
+
+    void Schedule(int index, int pipe, double time);
+
+    // The scalar unit goes on from `now` until something holds it up.
+    void Issue(int index, double now);
+
+    // False when the scalar unit cannot go past the step yet.
+    bool IssueOne(int index, CoreState& state, const Step& step);
+    bool Enqueue(int index, CoreState& state, int pipe);
+    bool PassCrossWait(CoreState& state, const Step& step);
+    bool PassScalarWait(CoreState& state, const Step& step);
+
+    // The scalar unit goes on once it has been told.
+    void Hear(CoreState& state, const Told& told, Cause cause);
+
+    // What the scalar unit did itself, or waited for, since `start`.
+    static void Note(CoreState& state, double start, Cause cause, StepRef by);
+
+    // PipeBarrier<PIPE_ALL>: every queue empty and every result there.
+    bool Drain(CoreState& state);
+
+    // The pipe goes on at `now` until it has to wait.
+    void Work(int index, int pipe, double now);
+
+    // False when the pipe has to wait: it is scheduled, or parked until somebody wakes it.
+    bool WorkOne(int index, CoreState& state, PipeState& queue, const Step& step, const QueueEntry& entry, double now);
+
+    // Whom a set that is told at `now` had to wait for: the last result of its pipe, else what kept the pipe or the
+    // scalar unit from coming to it.
+    static StepRef Teller(const PipeState& queue, const QueueEntry& entry, double now);
+    static PipeState& OtherOfUnits(CoreState& state, const Step& step);
+
+    // Whether an Mmad or a Fixpipe with a unitFlag may start: the other pipe has begun to hand over what it takes. The
+    // two then work side by side. `*units` says when the last unit comes.
+    bool TakeUnits(int index, CoreState& state, PipeState& queue, const Step& step, const QueueEntry& entry, double now,
+                   const HandOver** units);
+    void HandOverUnits(int index, CoreState& state, PipeState& queue, const Step& step, std::uint32_t at,
+                       const TimedStep& timed);
+    MemorySystem::Answer MoveGlobal(const CoreState& state, const Step& step, double now);
+
+    // The instruction starts. `units`: what it takes of the other pipe by unitFlag.
+    void Execute(int index, CoreState& state, PipeState& queue, const Step& step, const QueueEntry& entry, double now,
+                 const HandOver* units);
+    void Started(int index, CoreState& state, PipeState& queue, std::uint32_t at, const TimedStep& timed);
+
+    // SetFlag has taken effect at `time`; known since `now`.
+    void Publish(int index, const Step& step, double time, StepRef by, double now);
+    void CrossSet(int index, const Step& step, double time, StepRef by, double now);
+    void Raise(int index, int flag, const Told& told, double now);
+    Timeline Finish();
+
+    ReplayFigures figures_;
+    MemorySystem memory_;
+    std::vector<CoreState> cores_;
+    std::priority_queue<Appointment> agenda_;
+    std::uint64_t appointments_ = 0;
+};
+
+}  // namespace ascend_attention::sim
