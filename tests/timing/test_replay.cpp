@@ -229,6 +229,32 @@ void ScalarUnitPaysForMasks() {
     CHECK_EQ(timeline.cores[0].busy[static_cast<int>(Pipe::kScalar)], 12.0);
 }
 
+void UnitFlagsOnTheCriticalPath() {
+    // The Fixpipe begins with the first unit of the Mmad (15 for its result, 4 to hand it over) and is the longer one.
+    Program program;
+    program.Do(Pipe::kCube, 100).Units(3).Do(Pipe::kFixpipe, 500).Units(3, 0);
+    const std::vector<ReplayCore> cores = {ReplayCore{&program.stream, 0, true}};
+    const CostTable table(kCosts, Machine("0", "32", "100", "4"), CostSource::kMeasured);
+    ReplaySettings settings;
+    settings.costs = &table;
+    settings.clock_hz = 1;
+    const CriticalPath path = FindCriticalPath(cores, Replay(cores, settings));
+    CHECK_EQ(path.cycles, 519.0);
+    CHECK_EQ(path.parts[static_cast<int>(PathPart::kWork)], 500.0);
+    CHECK_EQ(path.parts[static_cast<int>(PathPart::kLatency)], 15.0);
+    CHECK_EQ(path.parts[static_cast<int>(PathPart::kUnitFlag)], 4.0);
+
+    // The Mmad is the longer one: the Fixpipe ends with it, and what it did meanwhile has cost nothing.
+    Program other;
+    other.Do(Pipe::kCube, 600).Units(3).Do(Pipe::kFixpipe, 50).Units(3, 0);
+    const std::vector<ReplayCore> second = {ReplayCore{&other.stream, 0, true}};
+    const CriticalPath end = FindCriticalPath(second, Replay(second, settings));
+    CHECK_EQ(end.cycles, 627.0);
+    CHECK_EQ(end.by_pipe[static_cast<int>(Pipe::kCube)], 623.0);
+    CHECK_EQ(end.by_pipe[static_cast<int>(Pipe::kFixpipe)], 0.0);
+    CHECK_EQ(end.parts[static_cast<int>(PathPart::kUnitFlag)], 4.0);
+}
+
 // Every core waits for the last one, and goes on when its word has come.
 void AllCoresMeet() {
     Program early;
@@ -360,6 +386,10 @@ void BadDataIsRefused() {
              "instructions.csv:2: per_unit is '1x', allowed: a number from 0 on");
     CHECK_EQ(Refusal([&] { costs("# a comment\nAdd,*,1,,0,0,0,0\nSub; Add,*,1,,0,0,0,0\n"); }),
              "instructions.csv:4: a second row for Add, *");
+    CHECK_EQ(Refusal([&] { costs("Add,b23,1,,0,0,0,0\n"); }),
+             "instructions.csv:2: dtype is 'b23', allowed: a dtype, b4, b8, b16, b32, b64, *");
+    CHECK_EQ(Refusal([&] { CostTable("instruction,dtype\nAdd,*\n", Machine(), CostSource::kMeasured); }),
+             "instructions.csv has no column 'fixed'");
     Program program;
     program.Do(Pipe::kVector, 1);
     CHECK(Refusal([&] { Run({{&program}}, "figure,low,middle,high\n"); }).find("no figure 'scalar issue'") !=
@@ -380,6 +410,7 @@ int main() {
     CrossCoreFlagsTellAfterTheirLatency();
     MemoryIsShared();
     UnitFlagsLetFixpipeWorkBesideMmad();
+    UnitFlagsOnTheCriticalPath();
     ScalarUnitPaysForMasks();
     AllCoresMeet();
     BarrierOfAllPipesWaitsForWaits();

@@ -37,6 +37,15 @@ const char* WidthOf(DType dtype) {
     }
 }
 
+bool IsDType(const std::string& text) {
+    for (int dtype = 0; dtype <= static_cast<int>(DType::kOther); ++dtype) {
+        if (text == NameOf(static_cast<DType>(dtype)) || text == WidthOf(static_cast<DType>(dtype))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 std::string Join(const std::string& name, const std::string& dtype) { return name + "|" + dtype; }
 
 }  // namespace
@@ -69,6 +78,9 @@ void CostTable::ReadInstructions(const std::string& text, CostSource source) {
         cost.per_unit = csv.Number(row, documented ? "per_unit_documented" : "per_unit");
         for (const std::string& name : SplitList(csv.Text(row, "instruction"))) {
             for (const std::string& dtype : SplitList(csv.Text(row, "dtype"))) {
+                if (!IsDType(dtype)) {
+                    csv.Refuse(row, "dtype is '" + dtype + "', allowed: a dtype, b4, b8, b16, b32, b64, *");
+                }
                 if (!costs_.emplace(Join(name, dtype), cost).second) {
                     csv.Refuse(row, "a second row for " + name + ", " + dtype);
                 }

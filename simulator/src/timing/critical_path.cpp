@@ -72,7 +72,9 @@ private:
             path_.by_pipe[static_cast<std::size_t>(step.pipe)] += taken;
             rest -= taken;
         };
-        if (cause != Cause::kQueue) {  // who waits for a place in the queue waits for the start only
+        if (cause == Cause::kUnits && cycles < timed.occupancy) {
+            take(PathPart::kLatency, timed.tail);  // until its first unit of L0C: it goes on beside the next one
+        } else if (cause != Cause::kQueue) {       // who waits for a place in the queue waits for the start only
             take(PathPart::kWork, timed.own);
             take(PathPart::kMemory, std::max(0.0F, timed.occupancy - timed.own));
             take(PathPart::kLatency, timed.tail);

@@ -54,6 +54,13 @@ def test_cores_that_meet(how: int, kind: str) -> None:
     assert timings[0]["critical_path"]["parts"]["cross-core flag"] >= 100
 
 
+def test_one_vector_core_to_each_cube_core() -> None:
+    args = meeting(2, 6)
+    timings = [predict("sync_all", "mix_1_1", args, blocks=6, threads=threads) for threads in (1, 4)]
+    assert timings[0] == timings[1] and len(timings[0]["cores"]) == 12
+    np.testing.assert_array_equal(args[1]["data"][:, 0], (np.arange(6) + 1) % 6)
+
+
 @pytest.mark.parametrize(("which", "expected"), [(0, 7), (4, 7), (7, 0)])
 def test_words_handed_over_with_flags_are_not_polling(which: int, expected: int) -> None:
     args = cache(which)
