@@ -18,4 +18,4 @@ add_op_host_test(plan)
 add_op_host_test(split)
 add_op_host_test(fuzz ${ROOT}/tests/conformance/fia_v2_rules.txt)
 # The cases are data; the sources tell which rules there are, so that none stays without a case.
-add_op_host_test(rules ${ROOT}/tests/conformance/fia_v2_rules.txt ${ROOT}/op_host/fused_infer_attention_score_v2)
+add_op_host_test(rules ${ROOT}/tests/conformance ${ROOT}/op_host)

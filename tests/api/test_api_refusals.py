@@ -127,6 +127,7 @@ def test_every_rule_is_refused_alike(rule: Rule) -> None:
         assert caught.value.code == CODES[rule.verdict]
         if rule.verdict != "later":
             assert caught.value.rule == rule.rule
+        assert rule.words in str(caught.value)
         assert text_at("torch", arguments) == str(caught.value)
         if rule.verdict != "null":  # torch's schema does not let None pass for a required tensor
             assert text_at("torch.ops", arguments) == str(caught.value)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 RESULTS = ("attention_out", "softmax_lse")
+DEFAULT_SOC = "Ascend910B2"
 _TENSOR = re.compile(r"(\w+)\[([-\d,]*)\](~?)")
 
 
@@ -23,6 +24,8 @@ class Rule:
     verdict: str  # accept, refuse, null, later
     rule: str
     texts: dict[str, str]  # argument: its value as written
+    soc: str  # the product
+    words: str  # of the refusal
 
     def __str__(self) -> str:
         return f"{self.line}-{self.verdict}-{self.rule}"
@@ -52,6 +55,7 @@ class Rule:
 def read_rules(path: Path) -> Iterator[Rule]:
     bases: dict[str, dict[str, str]] = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
+        line, _, expected = line.partition(" ## ")
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
@@ -61,7 +65,8 @@ def read_rules(path: Path) -> Iterator[Rule]:
         extended = words[0] == "extended"
         verdict, rule, base = words[extended : extended + 3]
         changes = dict(word.split("=", 1) for word in words[extended + 3 :])
-        yield Rule(number, extended, verdict, rule, {**bases[base], **changes})
+        texts = {**bases[base], **changes}
+        yield Rule(number, extended, verdict, rule, texts, texts.pop("soc", DEFAULT_SOC), expected)
 
 
 def _value(text: str) -> Any:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads requests written as words: see tests/conformance/fia_v2_rules.txt.
+// Reads requests written as words: see tests/conformance/fia_v2_rules.txt. For any operator whose request has a
+// VisitArguments() with these types of fields.
 #pragma once
 
 #include <optional>
@@ -14,6 +15,9 @@
 namespace case_file {
 
 using ascend_attention::TensorView;
+using OptionalTensor = std::optional<TensorView>;
+using OptionalLengths = std::optional<std::vector<int64_t>>;
+// The operator of the tests that are about one.
 using Request = ascend_attention::FusedInferAttentionScoreV2Request;
 
 inline std::vector<int64_t> ParseNumbers(const std::string& text) {
@@ -63,8 +67,8 @@ public:
     bool found() const { return found_; }
 
 private:
-    void Set(Request::OptionalTensor& field) { field = ParseTensor(text_); }
-    void Set(Request::OptionalLengths& field) { field = ParseLengths(text_); }
+    void Set(OptionalTensor& field) { field = ParseTensor(text_); }
+    void Set(OptionalLengths& field) { field = ParseLengths(text_); }
     void Set(std::optional<int64_t>& field) { field = std::stoll(text_); }
     void Set(int64_t& field) { field = std::stoll(text_); }
     void Set(double& field) { field = std::stod(text_); }
@@ -76,9 +80,10 @@ private:
     bool found_ = false;
 };
 
-inline void SetArgument(Request& request, const std::string& name, const std::string& text) {
+template <class AnyRequest>
+void SetArgument(AnyRequest& request, const std::string& name, const std::string& text) {
     ArgumentSetter setter(name, text);
-    ascend_attention::VisitArguments(request, setter);
+    VisitArguments(request, setter);  // found by the request's type
     if (!setter.found()) {
         throw std::runtime_error("no such argument: " + name);
     }
@@ -109,11 +114,23 @@ inline std::pair<std::string, std::string> ParseWord(const std::string& word) {
 }
 
 // Applies "name=value" words to `request`.
-inline void SetArguments(Request& request, std::istream& words) {
+template <class AnyRequest>
+void SetArguments(AnyRequest& request, std::istream& words) {
     for (std::string word; words >> word;) {
         const auto [name, text] = ParseWord(word);
         SetArgument(request, name, text);
     }
+}
+
+// A line without the text behind " ## " that the refusal must contain; that text, or "".
+inline std::string TakeExpectedText(std::string& line) {
+    const size_t mark = line.find(" ## ");
+    if (mark == std::string::npos) {
+        return "";
+    }
+    const std::string text = line.substr(mark + 4);
+    line.resize(mark);
+    return text;
 }
 
 inline Request MakeRequest(const std::string& words) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule of the conformance file: the request that breaks it is refused under its id, its neighbour is not.
+// Every rule of the conformance files: the request that breaks it is refused under its id, its neighbour is not.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,7 +13,6 @@
 namespace {
 
 using namespace ascend_attention;
-using case_file::Request;
 
 struct Verdict {
     const char* name;
@@ -36,68 +35,115 @@ StatusCode CodeOf(const std::string& name) {
     throw std::runtime_error("no such verdict: " + name);
 }
 
-// A case about the caller's own results: the request itself is legal. One that is not given fits.
-void CheckResults(const Request& request, Contract contract, const case_file::Results& results, StatusCode wanted,
-                  const std::string& rule, const std::string& line) {
-    FusedInferAttentionScoreV2Outputs outputs;
-    const Status inferred = InferOutputs(request, contract, &outputs);
-    CHECK_CONTEXT(inferred.ok(), line + "\n    -> " + inferred.Text());
-    const auto fitting = [](const OutputSpec& spec) {
-        return MakeTensorView(nullptr, NameOf(spec.dtype), spec.shape, true);
-    };
-    const Status status = CheckOutputs(outputs, request.return_softmax_lse,
-                                       results.attention_out ? *results.attention_out : fitting(outputs.attention_out),
-                                       results.softmax_lse ? *results.softmax_lse : fitting(outputs.softmax_lse));
-    const std::string context = line + "\n    -> " + status.Text();
-    CHECK_EQ_CONTEXT(status.code_number(), int32_t(wanted), context);
+// What tells one operator from another here; one such struct per operator.
+struct FusedInferAttentionScoreV2 {
+    using Request = FusedInferAttentionScoreV2Request;
+    using Outputs = FusedInferAttentionScoreV2Outputs;
+    static constexpr const char* kRules = "\"(FIA-[A-Z]+[0-9]+)\"";
+
+    static Status Infer(const Request& request, const Soc&, Contract contract, Outputs* outputs) {
+        return InferOutputs(request, contract, outputs);
+    }
+    static Status PlanFor(const Request& request, const Soc& soc, Contract contract) {
+        Prepared prepared;
+        return Prepare(request, soc, contract, &prepared);
+    }
+    static Status Accept(const Request& request, const Outputs& outputs, const case_file::Results& results) {
+        const auto fitting = [](const OutputSpec& spec) {
+            return MakeTensorView(nullptr, NameOf(spec.dtype), spec.shape, true);
+        };
+        return CheckOutputs(outputs, request.return_softmax_lse,
+                            results.attention_out ? *results.attention_out : fitting(outputs.attention_out),
+                            results.softmax_lse ? *results.softmax_lse : fitting(outputs.softmax_lse));
+    }
+};
+
+// One line of a file.
+template <class Operator>
+struct Case {
+    typename Operator::Request request;
+    case_file::Results results;  // the caller's own; one that is not given fits
+    Soc soc = DefaultSoc();
+    Contract contract = Contract::kDocument;
+    StatusCode wanted = StatusCode::kOk;
+    std::string rule;
+    std::string text;  // that the refusal must contain
+    std::string line;
+
+    static Soc DefaultSoc() {
+        Soc soc;
+        CHECK(FindSoc("Ascend910B2", &soc).ok());
+        return soc;
+    }
+    void Set(const std::string& word) {
+        const auto [name, value] = case_file::ParseWord(word);
+        if (name == "soc") {
+            CHECK_CONTEXT(FindSoc(value, &soc).ok(), line);
+        } else if (!case_file::SetResult(results, name, value)) {
+            case_file::SetArgument(request, name, value);
+        }
+    }
+};
+
+template <class Operator>
+void CheckResults(const Case<Operator>& test) {
+    typename Operator::Outputs outputs;
+    const Status inferred = Operator::Infer(test.request, test.soc, test.contract, &outputs);
+    CHECK_CONTEXT(inferred.ok(), test.line + "\n    -> " + inferred.Text());
+    const Status status = Operator::Accept(test.request, outputs, test.results);
+    const std::string context = test.line + "\n    -> " + status.Text();
+    CHECK_EQ_CONTEXT(status.code_number(), int32_t(test.wanted), context);
     if (!status.ok()) {
-        CHECK_EQ_CONTEXT(status.rule, rule, context);
-        CHECK_EQ_CONTEXT(status.argument, std::string(results.attention_out ? "attention_out" : "softmax_lse"),
+        CHECK_EQ_CONTEXT(status.rule, test.rule, context);
+        CHECK_EQ_CONTEXT(status.argument, std::string(test.results.attention_out ? "attention_out" : "softmax_lse"),
                          context);
         CHECK_CONTEXT(!status.given.empty() && !status.allowed.empty(), context);
     }
 }
 
-void CheckCase(const Request& request, Contract contract, StatusCode wanted, const std::string& rule,
-               const std::string& line) {
-    FusedInferAttentionScoreV2Outputs outputs;
+template <class Operator>
+void CheckCase(const Case<Operator>& test) {
+    typename Operator::Outputs outputs;
     outputs.attention_out.shape = {-7};
-    const Status status = InferOutputs(request, contract, &outputs);
-    const std::string context = line + "\n    -> " + status.Text();
-    CHECK_EQ_CONTEXT(status.code_number(), int32_t(wanted), context);
-    if (wanted == StatusCode::kOk) {
+    const Status status = Operator::Infer(test.request, test.soc, test.contract, &outputs);
+    const std::string context = test.line + "\n    -> " + status.Text();
+    CHECK_EQ_CONTEXT(status.code_number(), int32_t(test.wanted), context);
+    CHECK_CONTEXT(status.Text().find(test.text) != std::string::npos, context);
+    if (test.wanted == StatusCode::kOk) {
         CHECK_CONTEXT(outputs.attention_out.shape != Shape{-7}, context);
         return;
     }
-    CHECK_EQ_CONTEXT(status.rule, wanted == StatusCode::kNotSupported ? "NOT-YET" : rule, context);
+    CHECK_EQ_CONTEXT(status.rule, test.wanted == StatusCode::kNotSupported ? "NOT-YET" : test.rule, context);
     CHECK_CONTEXT(outputs.attention_out.shape == Shape{-7}, context);  // a refusal has changed nothing
     // Everything a person needs is there, in the one text that all doors print.
     for (const std::string& part : {status.op, status.argument, status.given, status.allowed, status.rule}) {
         CHECK_CONTEXT(!part.empty() && status.Text().find(part) != std::string::npos, context);
     }
-    Prepared prepared;
-    CHECK_EQ_CONTEXT(Prepare(request, KnownSocs().front(), contract, &prepared).Text(), status.Text(), context);
+    CHECK_EQ_CONTEXT(Operator::PlanFor(test.request, test.soc, test.contract).Text(), status.Text(), context);
 }
 
 // Rule ids that the sources can refuse with.
-std::set<std::string> RulesInSources(const std::string& directory) {
+std::set<std::string> RulesInSources(const std::string& directory, const std::string& pattern) {
     std::set<std::string> rules;
-    const std::regex pattern("\"(FIA-[A-Z]+[0-9]+)\"");
+    const std::regex id(pattern);
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
         std::ifstream file(entry.path());
         const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-        for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) {
+        for (std::sregex_iterator it(text.begin(), text.end(), id), end; it != end; ++it) {
             rules.insert((*it)[1]);
         }
     }
     return rules;
 }
 
+template <class Operator>
 std::set<std::string> RunFile(const std::string& path) {
     std::ifstream file(path);
-    std::map<std::string, Request> bases;
+    std::map<std::string, Case<Operator>> bases;
     std::set<std::string> refused;
     for (std::string line; std::getline(file, line);) {
+        const std::string whole = line;
+        const std::string text = case_file::TakeExpectedText(line);
         std::istringstream words(line);
         std::string word;
         if (!(words >> word) || word[0] == '#') {
@@ -106,7 +152,9 @@ std::set<std::string> RunFile(const std::string& path) {
         if (word == "base") {
             std::string name;
             words >> name;
-            case_file::SetArguments(bases[name], words);
+            while (words >> word) {
+                bases[name].Set(word);
+            }
             continue;
         }
         const bool extended = word == "extended";
@@ -116,43 +164,47 @@ std::set<std::string> RunFile(const std::string& path) {
         std::string rule;
         std::string base;
         words >> rule >> base;
-        Request request = bases.at(base);
-        case_file::Results results;
-        bool about_results = false;
-        for (std::string change; words >> change;) {
-            const auto [name, text] = case_file::ParseWord(change);
-            if (case_file::SetResult(results, name, text)) {
-                about_results = true;
-            } else {
-                case_file::SetArgument(request, name, text);
-            }
+        Case<Operator> test = bases.at(base);
+        test.wanted = CodeOf(word);
+        test.contract = extended ? Contract::kExtended : Contract::kDocument;
+        test.rule = rule;
+        test.text = text;
+        test.line = whole;
+        while (words >> word) {
+            test.Set(word);
         }
-        const StatusCode code = CodeOf(word);
-        const Contract contract = extended ? Contract::kExtended : Contract::kDocument;
-        if (about_results) {
-            CheckResults(request, contract, results, code, rule, line);
+        if (test.results.attention_out || test.results.softmax_lse) {
+            CheckResults(test);
         } else {
-            CheckCase(request, contract, code, rule, line);
+            CheckCase(test);
         }
-        if (code == StatusCode::kInvalidParameter) {
+        if (test.wanted == StatusCode::kInvalidParameter) {
             refused.insert(rule);
         }
     }
     return refused;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    if (argc != 3) {
-        std::cerr << "usage: test_op_host_rules CASES SOURCES\n";
-        return 2;
-    }
-    const std::set<std::string> refused = RunFile(argv[1]);
-    const std::set<std::string> rules = RulesInSources(argv[2]);
-    CHECK(rules.size() > 100);
+template <class Operator>
+void RunOperator(const std::string& cases, const std::string& sources) {
+    const std::set<std::string> refused = RunFile<Operator>(cases);
+    const std::set<std::string> rules = RulesInSources(sources, Operator::kRules);
+    CHECK(rules.size() > 20);
     for (const std::string& rule : rules) {
         CHECK_CONTEXT(refused.count(rule) == 1, rule + " is checked, but no case breaks it");
     }
+}
+
+}  // namespace
+
+// The directory of the cases and that of op_host.
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        std::cerr << "usage: test_op_host_rules CONFORMANCE OP_HOST\n";
+        return 2;
+    }
+    const std::string cases = argv[1];
+    const std::string sources = argv[2];
+    RunOperator<FusedInferAttentionScoreV2>(cases + "/fia_v2_rules.txt", sources + "/fused_infer_attention_score_v2");
     return check::Result();
 }
