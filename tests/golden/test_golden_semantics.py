@@ -13,7 +13,7 @@ import pytest
 from helpers.fia_cases import FiaCase, random_case
 from helpers.fia_edges import edge_cases
 
-from ascend_attention.golden import GoldenError, GoldenNotCovered, attention, fused_infer_attention_score_v2
+from ascend_attention.golden import GoldenError, attention, fused_infer_attention_score_v2
 
 SMALL = FiaCase("small", batch=2, num_query_heads=4, num_key_value_heads=2, query_length=5, key_length=11, head_dim=16)
 
@@ -137,8 +137,8 @@ def test_chunks_do_not_show(sample_rng: np.random.Generator, monkeypatch: pytest
         monkeypatch.setattr(attention, "_CHUNK", 3 * case.key_length + 1)
         parts, parts_lse = fused_infer_attention_score_v2(**case.arguments("bits"), dtype_flow=flow)
         monkeypatch.undo()
-        np.testing.assert_allclose(parts_lse, whole_lse, rtol=1e-12)
-        if flow == "exact":  # the device flow's second product is in the matrix library's order, which may differ
+        if flow == "exact":  # the device flow's float32 sums over keys are in NumPy's order, which may differ
+            np.testing.assert_allclose(parts_lse, whole_lse, rtol=1e-12)
             np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-12 * float(np.abs(whole).max(initial=0)))
 
 
@@ -161,9 +161,9 @@ def test_long_sequences_fit_in_memory(seed: int) -> None:
 
 @pytest.mark.parametrize("name", [name for name, default in PROTOTYPE.items() if default is None and name not in (
     "atten_mask", "actual_seq_qlen", "actual_seq_kvlen")])  # fmt: skip
-def test_arguments_not_covered_are_named(name: str) -> None:
+def test_arguments_without_meaning_are_named(name: str) -> None:
     given: Any = 1 if name.endswith("_dtype") else np.ones((1,), np.float32)
-    with pytest.raises(GoldenNotCovered, match=name) as caught:
+    with pytest.raises(GoldenError, match=name) as caught:
         fused_infer_attention_score_v2(**SMALL.arguments(), **{name: given})
     assert caught.value.argument == name
 
@@ -171,12 +171,10 @@ def test_arguments_not_covered_are_named(name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "kind", "argument"),
     [
-        ({"input_layout": "TND"}, GoldenNotCovered, "input_layout"),
-        ({"sparse_mode": 5}, GoldenNotCovered, "sparse_mode"),
-        ({"key_quant_mode": 1}, GoldenNotCovered, "key_quant_mode"),
-        ({"block_size": 128}, GoldenNotCovered, "block_size"),
+        ({"input_layout": "NSD"}, GoldenError, "input_layout"),
+        ({"sparse_mode": 5}, GoldenError, "sparse_mode"),
         ({"inner_precise": 4}, GoldenError, "inner_precise"),
-        ({"query": np.zeros((2, 4, 5, 16), np.int8)}, GoldenNotCovered, "query"),
+        ({"query": np.zeros((2, 4, 5, 16), np.int8)}, GoldenError, "query"),
         ({"query": [[0.0]]}, GoldenError, "query"),
         ({"query": np.zeros((2, 5, 64), np.float16)}, GoldenError, "query"),
         ({"key": np.zeros((2, 2, 11, 16), np.uint16)}, GoldenError, "key"),

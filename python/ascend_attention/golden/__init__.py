@@ -5,13 +5,12 @@ The second opinion on every kernel: it imports NumPy and nothing else of this pa
 and not our implementation, and prefers the obvious form over the fast one.
 """
 
-from ascend_attention.golden.errors import GoldenError, GoldenNotCovered
+from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.fused_infer_attention_score_v2 import fused_infer_attention_score_v2
 from ascend_attention.golden.numbers import bfloat16_from_float, bfloat16_to_float
 
 __all__ = [
     "GoldenError",
-    "GoldenNotCovered",
     "bfloat16_from_float",
     "bfloat16_to_float",
     "fused_infer_attention_score_v2",

@@ -1,116 +1,211 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention over one sequence, in two number flows.
+"""Attention over one sequence.
 
-exact   float64 throughout, from the 16-bit values as given.
+    scores = scale * sum over terms of (query keysᵀ) + bias       hidden pairs: -infinity
+    weights = exp(scores - maximum)                                of each row
+    total = sum(weights) + exp(sink - maximum)
+    output = weights value / total,   lse = maximum + log(total)
+
+Two flows of numbers:
+
+exact   float64 throughout, from the values as given.
 device  the plain peer: what a straightforward kernel with this hardware's number formats computes, and the yardstick
         for the error of a clever one. Scores in float32, each accumulated one channel after the other (a matrix library
         would sum in an order of its own, which differs between machines and flatters the error); softmax in float32
         against the row's maximum; the exponentials rounded to the 16-bit dtype for the second product, their sum taken
         in float32 before that; the product and the division in float32; one rounding to the output dtype.
+
+Rows are taken a few at a time with all keys that any of them sees, so memory grows with the number of keys and not with
+its square, and no running maximum is needed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from ascend_attention.golden.bias import Bias
+from ascend_attention.golden.cache import Floats
 from ascend_attention.golden.numbers import Array, Format
-from ascend_attention.golden.visibility import Visibility
+from ascend_attention.golden.visibility import BlockMap, Columns, Visibility
 
-# Score entries held at a time: 32 MiB in float64, a handful of such temporaries.
-_CHUNK = 1 << 22
+# Score entries held at a time: 4 MiB in float64, few enough for a CPU's caches to help.
+_CHUNK = 1 << 19
 # Rows and keys of a block whose float32 scores stay in a CPU's level 2 cache while channels are added.
 _BLOCK_ROWS, _BLOCK_KEYS = 64, 1024
+
+# (product of shape (heads, rows, keys), which query heads, which rows, which keys) -> product, rescaled
+Rescale = Callable[[Array, slice, slice, Columns], Array]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of the scores before scaling: query @ keys.T, through ``rescale`` if there is one."""
+
+    query: Array  # (N, s1, D)
+    keys: Floats
+    rescale: Rescale | None = None
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """Views on one sequence; rows and keys outside its actual lengths are not in it."""
+    """One sequence; rows and keys outside its actual lengths are not in it."""
 
-    query: Array  # (N, s1, D) float32
-    key: Array  # (KV_N, s2, D)
-    value: Array  # (KV_N, s2, D_v)
-    visibility: Visibility
-    output: Array  # (N, s1, D_v): float64 (exact) or float32 (device, not yet rounded); zero on entry
-    lse: Array  # (N, s1): float64 or float32; +inf on entry
+    terms: tuple[Term, ...]
+    values: Floats
+    sees: Visibility | BlockMap
+    output: Array  # (N, s1, D_v) in the flow's work type; zero on entry
+    lse: Array  # (N, s1) in the flow's work type; +inf on entry
+    bias: Bias | None = None  # added to the scaled scores
+    sink: Array | None = None  # (N,), a score without a value
 
 
-def attend(sequence: Sequence, scale: float, peer: Format | None) -> None:
-    """Fills output and lse. ``peer`` is the 16-bit dtype of the device flow, None for the exact flow.
+@dataclass(frozen=True)
+class Flow:
+    """Number formats. A quantised operator replaces ``operand``."""
 
-    Rows that see no key keep zeros and +inf.
-    """
-    heads, queries = sequence.query.shape[:2]
-    key_heads, keys = sequence.key.shape[:2]
-    if queries == 0 or keys == 0:
+    work: str  # "float64" or "float32": scores, softmax, results before their last rounding
+    product: Callable[[Array, Array, Array | None], Array]  # query (heads, rows, D), key (keys, D), kept (rows, keys)
+    operand: Callable[[Array, Array], Array]  # exponentials and their sums -> left operand of the second product
+
+
+def attend(sequence: Sequence, scale: float, flow: Flow) -> None:
+    """Fills output and lse. Rows that see no key keep zeros and +inf."""
+    queries = sequence.terms[0].query.shape[1]
+    start, stop = sequence.sees.window(0, queries)
+    if queries == 0 or start == stop:
         return
-    group = heads // key_heads
-    work_type = np.float64 if peer is None else np.float32
-    rows = max(1, _CHUNK // keys)
-    for first in range(0, queries, rows):
-        last = min(first + rows, queries)
-        kept = sequence.visibility.rows(first, last)
-        seen = kept.any(axis=1)
-        if not seen.any():
-            continue
-        for key_head in range(key_heads):
-            key = sequence.key[key_head].astype(work_type)
-            value = sequence.value[key_head].astype(work_type)
-            for head in range(key_head * group, (key_head + 1) * group):
-                query = sequence.query[head, first:last].astype(work_type)
-                if peer is None:
-                    scores = query @ key.T * scale
-                else:
-                    scores = _scores_by_channel(query, key, kept) * np.float32(scale)
-                out, lse = _softmax_times_value(scores, kept, value, peer)
-                sequence.output[head, first:last][seen] = out[seen]
-                sequence.lse[head, first:last][seen] = lse[seen]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+        for key_head in range(sequence.values.heads):
+            keys = [term.keys.read(key_head, start, stop).astype(flow.work) for term in sequence.terms]
+            values = sequence.values.read(key_head, start, stop).astype(flow.work)
+            for heads, rows in _pieces(sequence, key_head, stop - start):
+                columns, kept = sequence.sees.rows(rows.start, rows.stop, heads.start)
+                near = _shifted(columns, start)
+                if values[near].shape[0] == 0:
+                    continue
+                scores = _scores(sequence, keys, heads, rows, columns, near, kept, scale, flow)
+                sink = None if sequence.sink is None else sequence.sink[heads, None, None].astype(flow.work)
+                output, lse = _softmax_times_value(scores, kept, values[near], sink, flow)
+                sequence.output[heads, rows] = output
+                sequence.lse[heads, rows] = lse
 
 
-def _scores_by_channel(query: Array, key: Array, kept: Array) -> Array:
+def _pieces(sequence: Sequence, key_head: int, keys: int) -> Iterator[tuple[slice, slice]]:
+    """Query heads of this key head and rows whose scores are computed together."""
+    heads, queries = sequence.terms[0].query.shape[:2]
+    group = heads // sequence.values.heads
+    together = 1 if sequence.sees.by_head else min(group, max(1, _CHUNK // keys))
+    rows = max(1, _CHUNK // (together * keys))
+    if rows > sequence.sees.grain:
+        rows -= rows % sequence.sees.grain
+    for head in range(key_head * group, (key_head + 1) * group, together):
+        last = min(head + together, (key_head + 1) * group)
+        for row in range(0, queries, rows):
+            yield slice(head, last), slice(row, min(row + rows, queries))
+
+
+def _shifted(columns: Columns, start: int) -> Columns:
+    return slice(columns.start - start, columns.stop - start) if isinstance(columns, slice) else columns - start
+
+
+def _scores(
+    sequence: Sequence,
+    keys: list[Array],
+    heads: slice,
+    rows: slice,
+    columns: Columns,
+    near: Columns,
+    kept: Array | None,
+    scale: float,
+    flow: Flow,
+) -> Array:
+    scores: Array | None = None
+    for term, key in zip(sequence.terms, keys, strict=True):
+        product = flow.product(term.query[heads, rows].astype(flow.work), key[near], kept)
+        if term.rescale is not None:
+            product = term.rescale(product, heads, rows, columns)
+        scores = product if scores is None else scores + product
+    assert scores is not None
+    scores *= scores.dtype.type(scale)
+    if sequence.bias is not None:
+        scores += sequence.bias(heads, rows, columns)
+    return scores
+
+
+def _softmax_times_value(
+    scores: Array, kept: Array | None, value: Array, sink: Array | None, flow: Flow
+) -> tuple[Array, Array]:
+    seen = np.ones(scores.shape[1], bool) if kept is None else kept.any(axis=1)
+    if kept is not None:
+        np.copyto(scores, -np.inf, where=~kept)
+    maximum = scores.max(axis=2, keepdims=True)
+    if sink is not None:
+        maximum = np.maximum(maximum, sink)
+    maximum[:, ~seen] = 0
+    scores -= maximum
+    weights = np.exp(scores, out=scores)
+    total = weights.sum(axis=2, keepdims=True)
+    if sink is not None:
+        total += np.exp(sink - maximum)
+    total[:, ~seen] = 1
+    output = _weighted_sum(flow.operand(weights, total), kept, value) / total
+    lse = (maximum + np.log(total))[..., 0]
+    output[:, ~seen] = 0
+    lse[:, ~seen] = np.inf
+    return output, lse
+
+
+def _weighted_sum(weights: Array, kept: Array | None, value: Array) -> Array:
+    """weights @ value, where a value row that a query does not see has no influence even if it is not finite."""
+    finite: Array = np.asarray(np.isfinite(value).all(axis=1))
+    if kept is None or finite.all():
+        return _product(weights, value)
+    total: Array = _product(weights, np.where(finite[:, None], value, 0))
+    for key in np.flatnonzero(~finite):
+        rows = kept[:, key]
+        total[:, rows] += weights[:, rows, key, None] * value[key]
+    return total
+
+
+def _product(left: Array, right: Array) -> Array:
+    """(heads, rows, inner) @ (inner, columns) as one matrix product."""
+    heads, rows, inner = left.shape
+    flat: Array = left.reshape(heads * rows, inner) @ right
+    return flat.reshape(heads, rows, right.shape[1])
+
+
+def _scores_by_channel(query: Array, key: Array, kept: Array | None) -> Array:
     """query @ key.T in float32, summed one channel after the other. Products of 16-bit values are exact.
 
     Blocks that no row sees stay zero: a causal mask halves the work.
     """
-    channels = np.ascontiguousarray(key.T)
-    scores = np.zeros((query.shape[0], key.shape[0]), np.float32)
-    for row in range(0, query.shape[0], _BLOCK_ROWS):
-        factors = np.ascontiguousarray(query[row : row + _BLOCK_ROWS].T)[:, :, None]
+    heads, rows, channels = query.shape
+    if kept is not None and heads > 1:
+        kept = np.tile(kept, (heads, 1))
+    flat = query.reshape(heads * rows, channels)
+    by_channel = np.ascontiguousarray(key.T)
+    scores = np.zeros((flat.shape[0], key.shape[0]), np.float32)
+    for row in range(0, flat.shape[0], _BLOCK_ROWS):
+        factors = np.ascontiguousarray(flat[row : row + _BLOCK_ROWS].T)[:, :, None]
         for column in range(0, key.shape[0], _BLOCK_KEYS):
-            if not kept[row : row + _BLOCK_ROWS, column : column + _BLOCK_KEYS].any():
+            if kept is not None and not kept[row : row + _BLOCK_ROWS, column : column + _BLOCK_KEYS].any():
                 continue
-            block = channels[:, None, column : column + _BLOCK_KEYS]
+            block = by_channel[:, None, column : column + _BLOCK_KEYS]
             total = np.zeros((factors.shape[1], block.shape[2]), np.float32)
             product = np.empty_like(total)
-            for channel in range(block.shape[0]):
+            for channel in range(channels):
                 np.multiply(factors[channel], block[channel], out=product)
                 total += product
             scores[row : row + _BLOCK_ROWS, column : column + _BLOCK_KEYS] = total
-    return scores
+    return scores.reshape(heads, rows, key.shape[0])
 
 
-def _softmax_times_value(scores: Array, kept: Array, value: Array, peer: Format | None) -> tuple[Array, Array]:
-    scores[~kept] = -np.inf
-    maximum = scores.max(axis=1, keepdims=True)
-    scores -= maximum
-    weights = np.exp(scores, out=scores)
-    weights[~kept] = 0  # also where the maximum is not a number because nothing is kept
-    total = weights.sum(axis=1, keepdims=True)
-    if peer is not None:
-        weights = peer.round(weights)
-    out = _weighted_sum(weights, kept, value) / total
-    lse = maximum + np.log(total)
-    return out, lse[:, 0]
+EXACT = Flow("float64", lambda query, key, kept: _product(query, key.T), lambda weights, total: weights)
 
 
-def _weighted_sum(weights: Array, kept: Array, value: Array) -> Array:
-    """weights @ value, where a value row that a query does not see has no influence even if it is not finite."""
-    finite: Array = np.asarray(np.isfinite(value).all(axis=1))
-    if finite.all():
-        return weights @ value
-    total: Array = weights @ np.where(finite[:, None], value, 0)
-    for key in np.flatnonzero(~finite):
-        rows = kept[:, key]
-        total[rows] += weights[rows, key, None] * value[key]
-    return total
+def device_flow(number: Format) -> Flow:
+    """The plain peer of a kernel whose second product takes operands of this dtype."""
+    return Flow("float32", _scores_by_channel, lambda weights, total: number.round(weights))

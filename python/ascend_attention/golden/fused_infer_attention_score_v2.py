@@ -4,21 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Listing
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from ascend_attention.golden import attention, layouts, visibility
-from ascend_attention.golden.errors import GoldenError, GoldenNotCovered
-from ascend_attention.golden.numbers import Array, Format, format_of
+from ascend_attention.golden import bias, cache, conversions, layouts, lengths, sequences, visibility
+from ascend_attention.golden.errors import GoldenError
+from ascend_attention.golden.lengths import Lengths
+from ascend_attention.golden.numbers import Array, as_array, format_of
 
-Lengths = Listing[int] | Array | None
+LAYOUTS = (
+    "BSH", "BSND", "BNSD", "BNSD_BSND", "BSH_NBSD", "BSND_NBSD", "BNSD_NBSD", "TND", "TND_NTD", "NTD_TND",
+)  # fmt: skip
 
 
 def fused_infer_attention_score_v2(
     query: Array,
-    key: Array,
-    value: Array,
+    key: Array | Listing[Array],
+    value: Array | Listing[Array],
     *,
     query_rope: Array | None = None,
     key_rope: Array | None = None,
@@ -67,27 +70,19 @@ def fused_infer_attention_score_v2(
     dtype_flow "exact" computes in float64 from the values as given and returns float64. "device" is the plain peer
     (golden/attention.py): it returns the dtype and kind of array of query, and a float32 softmax_lse.
 
-    query, key and value are float16, ml_dtypes.bfloat16, or uint16 holding bfloat16 bits. Rows that see no key and rows
-    beyond actual_seq_qlen are zeros with softmax_lse +inf, whatever inner_precise says. Without return_softmax_lse the
-    second result is one float32 zero, shape [1].
+    query, key and value are float16, ml_dtypes.bfloat16, or uint16 holding bfloat16 bits; key and value may be lists
+    with one tensor for each sequence, or caches with block_table. Rows that see no key and rows beyond actual_seq_qlen
+    are zeros with softmax_lse +inf, whatever inner_precise says. Without return_softmax_lse the second result is one
+    float32 zero, shape [1]. Reserved arguments have to be None.
 
     This computes meaning, it does not check legality: modes 2, 3 and 4 do without atten_mask here, for example.
-    Arguments it cannot compute yet raise GoldenNotCovered, contradicting ones GoldenError; both are ValueErrors.
+    Arguments that contradict each other or mean nothing raise GoldenError, a ValueError that names one of them.
     """
-    _refuse_unless_none(
-        query_rope=query_rope,
-        key_rope=key_rope,
-        pse_shift=pse_shift,
-        block_table=block_table,
-        dequant_scale_query=dequant_scale_query,
-        dequant_scale_key=dequant_scale_key,
-        dequant_offset_key=dequant_offset_key,
-        dequant_scale_value=dequant_scale_value,
-        dequant_offset_value=dequant_offset_value,
+    exact = conversions.is_exact(dtype_flow)
+    if inner_precise not in (0, 1, 2, 3):
+        raise GoldenError("inner_precise", f"{inner_precise} is not one of 0, 1, 2, 3")
+    _refuse_reserved(
         dequant_scale_key_rope=dequant_scale_key_rope,
-        quant_scale_out=quant_scale_out,
-        quant_offset_out=quant_offset_out,
-        learnable_sink=learnable_sink,
         query_dtype=query_dtype,
         key_dtype=key_dtype,
         value_dtype=value_dtype,
@@ -100,97 +95,83 @@ def fused_infer_attention_score_v2(
         dequant_scale_value_dtype=dequant_scale_value_dtype,
         dequant_scale_key_rope_dtype=dequant_scale_key_rope_dtype,
     )
-    _refuse_unless_zero(
-        block_size=block_size,
-        query_quant_mode=query_quant_mode,
-        key_quant_mode=key_quant_mode,
-        value_quant_mode=value_quant_mode,
+    layout = layouts.layout_of(input_layout, LAYOUTS)
+    heads, key_heads = layouts.head_counts(
+        num_query_heads, num_key_value_heads, "num_query_heads", "num_key_value_heads"
     )
-    if dtype_flow not in ("exact", "device"):
-        raise GoldenError("dtype_flow", f"{dtype_flow!r} is neither 'exact' nor 'device'")
-    if inner_precise not in (0, 1, 2, 3):
-        raise GoldenError("inner_precise", f"{inner_precise} is not one of 0, 1, 2, 3")
-    number = _common_format(query, key, value)
-    in_axes, out_axes = layouts.axes_of(input_layout)
-    heads, key_heads = _head_counts(num_query_heads, num_key_value_heads)
-    q = layouts.as_heads(query, in_axes, heads, "query")
-    k = layouts.as_heads(key, in_axes, key_heads, "key")
-    v = layouts.as_heads(value, in_axes, key_heads, "value")
-    if k.shape[:3] != v.shape[:3]:
-        raise GoldenError("value", f"shape {value.shape} does not go with key's {key.shape}")
-    if k.shape[0] != q.shape[0] or k.shape[3] != q.shape[3]:
-        raise GoldenError("key", f"shape {key.shape} does not go with query's {query.shape}")
+    q = layouts.by_head(as_array(query, "query"), layout.query, heads, "query")
 
-    batch, queries, keys = q.shape[0], q.shape[2], k.shape[2]
-    decode = queries == 1  # one query row: lengths of query, sparse_mode and tokens have no meaning
-    query_lengths = _lengths(None if decode else actual_seq_qlen, batch, queries, "actual_seq_qlen")
-    key_lengths = _lengths(actual_seq_kvlen, batch, keys, "actual_seq_kvlen")
-    mode = 1 if decode and atten_mask is not None else 0 if decode else sparse_mode
-    if mode == 1 and atten_mask is None:
-        raise GoldenError("atten_mask", "sparse_mode 1 needs the full mask")
-    masks = None
-    if atten_mask is not None and mode in (0, 1):
-        masks = visibility.mask_planes(atten_mask, batch, queries, keys)
+    one_row = not layout.packed and q.shape[2] == 1  # lengths of query, sparse_mode and tokens have no meaning then
 
-    exact = dtype_flow == "exact"
-    work_type = "float64" if exact else "float32"
-    out, out_heads = layouts.new_output(batch, heads, queries, v.shape[3], out_axes, work_type)
-    lse = np.full((batch, heads, queries, 1), np.inf, work_type)
-    for b, (s1, s2) in enumerate(zip(query_lengths, key_lengths, strict=True)):
-        low, high = visibility.band(mode, pre_tokens, next_tokens, s1, s2, masks is not None)
-        hidden = None if masks is None else masks[b % masks.shape[0]]
-        sequence = attention.Sequence(
-            query=number.decode(np.ascontiguousarray(q[b, :, :s1])),
-            key=number.decode(np.ascontiguousarray(k[b, :, :s2])),
-            value=number.decode(np.ascontiguousarray(v[b, :, :s2])),
-            visibility=visibility.Visibility(s2, low, high, hidden),
-            output=out_heads[b, :, :s1],
-            lse=lse[b, :, :s1, 0],
-        )
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
-            attention.attend(sequence, float(softmax_scale), None if exact else number)
-    return out if exact else number.encode(out), lse if return_softmax_lse else np.zeros(1, np.float32)
+    if layout.packed:
+        spans = lengths.packed_cumulative(actual_seq_qlen, q.shape[2], "actual_seq_qlen")
+    else:
+        counts = lengths.per_batch(None if one_row else actual_seq_qlen, [q.shape[2]] * q.shape[0], "actual_seq_qlen")
+        spans = lengths.padded(counts)
+    store = cache.stored(key, layout, key_heads, len(spans), actual_seq_kvlen, block_table, block_size)
+    rope = _rope(query_rope, key_rope, layout, heads, q, store)
+
+    mode = sparse_mode
+    if one_row and rope is None:
+        mode = 0 if atten_mask is None else 1
+    full = None if layout.packed else (q.shape[2], store.longest)
+    sees = visibility.of_sequences(
+        mode, pre_tokens, next_tokens, atten_mask, [span.count for span in spans], store.lengths, full
+    )
+    call = sequences.Call(
+        query=q,
+        spans=spans,
+        keys=store.source(key, "key"),
+        values=store.source(value, "value"),
+        sees=sees,
+        scale=float(softmax_scale),
+        output_axes=layout.output,
+        lse_axes=layout.lse,
+        rope=rope,
+        bias=bias.of_sequences(pse_shift, len(spans), heads, full),
+        sink=bias.sink_scores(learnable_sink, heads),
+    )
+    # Quantisation plugs in here: another Conversions where query is int8, or key and value are int8 or int4.
+    _refuse_scales(
+        dequant_scale_query=dequant_scale_query,
+        dequant_scale_key=dequant_scale_key,
+        dequant_offset_key=dequant_offset_key,
+        dequant_scale_value=dequant_scale_value,
+        dequant_offset_value=dequant_offset_value,
+        quant_scale_out=quant_scale_out,
+        quant_offset_out=quant_offset_out,
+    )
+    numbers = conversions.plain(query, key, value, exact)
+    out, lse = sequences.compute(call, numbers)
+    return out, lse if return_softmax_lse else np.zeros(1, np.float32)
 
 
-def _refuse_unless_none(**arguments: Any) -> None:
+def _rope(
+    query_rope: Array | None,
+    key_rope: Array | None,
+    layout: layouts.Layout,
+    heads: int,
+    query: Array,
+    store: cache.Storage,
+) -> sequences.Rope | None:
+    if query_rope is None and key_rope is None:
+        return None
+    if query_rope is None or key_rope is None:
+        raise GoldenError("query_rope" if key_rope is None else "key_rope", "is given without the other rope")
+    query_number, key_number = format_of(query_rope, "query_rope"), format_of(key_rope, "key_rope")
+    by_head = layouts.by_head(query_rope, layout.query, heads, "query_rope")
+    if by_head.shape[:3] != query.shape[:3]:
+        raise GoldenError("query_rope", f"shape {query_rope.shape} does not go with the rows of query")
+    return sequences.Rope(by_head, store.source(key_rope, "key_rope"), query_number, key_number)
+
+
+def _refuse_reserved(**arguments: object) -> None:
     for name, given in arguments.items():
         if given is not None:
-            raise GoldenNotCovered(name, "is not covered yet, only None")
+            raise GoldenError(name, "is reserved and means nothing yet: leave it None")
 
 
-def _refuse_unless_zero(**arguments: int) -> None:
+def _refuse_scales(**arguments: object) -> None:
     for name, given in arguments.items():
-        if given != 0:
-            raise GoldenNotCovered(name, f"{given} is not covered yet, only 0")
-
-
-def _common_format(query: Array, key: Array, value: Array) -> Format:
-    number = format_of(query, "query")
-    for name, array in (("key", key), ("value", value)):
-        if format_of(array, name).name != number.name:
-            raise GoldenError(name, f"dtype {array.dtype} differs from query's {query.dtype}")
-    return number
-
-
-def _head_counts(num_query_heads: int, num_key_value_heads: int) -> tuple[int, int]:
-    if num_query_heads < 1:
-        raise GoldenError("num_query_heads", f"{num_query_heads} is not positive")
-    key_heads = num_key_value_heads or num_query_heads
-    if key_heads < 0 or num_query_heads % key_heads:
-        raise GoldenError("num_key_value_heads", f"{num_query_heads} query heads do not divide over {key_heads}")
-    return num_query_heads, key_heads
-
-
-def _lengths(given: Lengths, batch: int, full: int, argument: str) -> list[int]:
-    """One length per sequence, from None (or an empty list), one entry for all, or at least one for each."""
-    entries = [] if given is None else [int(entry) for entry in given]
-    if not entries:
-        return [full] * batch
-    if len(entries) == 1:
-        entries *= batch
-    if len(entries) < batch:
-        raise GoldenError(argument, f"has {len(entries)} entries for a batch of {batch}")
-    for entry in entries[:batch]:
-        if not 0 <= entry <= full:
-            raise GoldenError(argument, f"{entry} is not in [0, {full}]")
-    return entries[:batch]
+        if given is not None:
+            raise GoldenError(name, "there is nothing to quantise or dequantise in a call with 16-bit tensors")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascend_attention.golden.errors import GoldenError, GoldenNotCovered
+from ascend_attention.golden.errors import GoldenError
 
 Array = np.ndarray[Any, Any]
 
@@ -56,13 +56,19 @@ class Format:
         return self.decode(self.encode(values))
 
 
-def format_of(array: object, argument: str) -> Format:
-    if not isinstance(array, np.ndarray):
-        raise GoldenError(argument, f"must be a NumPy array, not {type(array).__name__}")
+def as_array(given: object, argument: str) -> Array:
+    if not isinstance(given, np.ndarray):
+        raise GoldenError(argument, f"must be a NumPy array, not {type(given).__name__}")
+    return given
+
+
+def format_of(given: object, argument: str) -> Format:
+    array = as_array(given, argument)
     if array.dtype == np.float16:
         return Format("float16", array.dtype)
     if array.dtype.name == "bfloat16" or array.dtype == np.uint16:
         return Format("bfloat16", array.dtype)
-    raise GoldenNotCovered(
-        argument, f"dtype {array.dtype} is not covered: float16, bfloat16 (ml_dtypes) or uint16 (bfloat16 bits)"
+    raise GoldenError(
+        argument,
+        f"dtype {array.dtype} is not float16, bfloat16 (ml_dtypes) or uint16 (bfloat16 bits), as it has to be here",
     )

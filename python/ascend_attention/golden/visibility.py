@@ -2,8 +2,9 @@
 """Which keys a query row sees.
 
 Positions count inside one sequence: row i of s1 queries, key j of s2 keys, with the sequence's actual lengths. All
-sparse modes are a band ``i + low <= j <= i + high``, modes 0 and 1 with an explicit mask besides. The content of the
-2048 x 2048 mask of modes 2, 3 and 4 is the caller's promise about positions and is never read.
+sparse modes are a band ``i + low <= j <= i + high``, modes 0 and 1 with an explicit mask besides; block-sparse
+attention has a map of blocks instead. The content of the 2048 x 2048 mask of modes 2, 3 and 4 is the caller's promise
+about positions and is never read.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ascend_attention.golden.errors import GoldenError, GoldenNotCovered
+from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.numbers import Array
 
 _FAR = 2**40  # farther than any two positions are apart
+
+Columns = slice | Array
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,56 @@ class Visibility:
     high: int = _FAR
     hidden: Array | None = None
 
-    def rows(self, first: int, last: int) -> Array:
-        """bool (last - first, keys): True where the pair is kept."""
-        distance = np.arange(self.keys)[None, :] - np.arange(first, last)[:, None]
-        kept: Array = (distance >= self.low) & (distance <= self.high)
+    by_head = False  # all query heads see the same
+    grain = 1  # rows that belong together
+
+    def window(self, first: int, last: int) -> tuple[int, int]:
+        """A range of keys outside which rows first ... last - 1 see nothing."""
+        start = min(max(first + self.low, 0), self.keys)
+        stop = min(max(last + self.high, 0), self.keys)  # the last row is last - 1, its last key last - 1 + high
+        return start, max(start, stop)
+
+    def rows(self, first: int, last: int, head: int = 0) -> tuple[Columns, Array | None]:
+        """Keys that any of these rows sees, and which row sees which of them: bool (rows, columns), None for all."""
+        start, stop = self.window(first, last)
+        columns = slice(start, stop)
+        kept = None
+        if last - 1 + self.low > start or first + self.high < stop - 1:
+            distance = np.arange(start, stop)[None, :] - np.arange(first, last)[:, None]
+            kept = (distance >= self.low) & (distance <= self.high)
         if self.hidden is not None:
-            kept &= self.hidden[first:last, : self.keys] == 0
-        return kept
+            explicit: Array = self.hidden[first:last, columns] == 0
+            kept = explicit if kept is None else kept & explicit
+        return columns, kept
+
+
+@dataclass(frozen=True)
+class BlockMap:
+    """Block-sparse attention: query head n sees key j from row i iff blocks[n, i // rows_each, j // keys_each] is 1."""
+
+    keys: int
+    blocks: Array  # (N, query blocks, key blocks) bool
+    rows_each: int
+    keys_each: int
+
+    by_head = True
+
+    @property
+    def grain(self) -> int:
+        return self.rows_each
+
+    def window(self, first: int, last: int) -> tuple[int, int]:
+        return 0, self.keys
+
+    def rows(self, first: int, last: int, head: int = 0) -> tuple[Columns, Array | None]:
+        row_block = np.arange(first, last) // self.rows_each
+        selected: Array = np.asarray(self.blocks[head, row_block[0] : row_block[-1] + 1].any(axis=0))
+        key_block = np.arange(self.keys) // self.keys_each
+        columns = np.flatnonzero(selected[key_block])
+        kept = None
+        if row_block[0] != row_block[-1]:
+            kept = self.blocks[head][row_block[:, None], key_block[columns][None, :]]
+        return columns, kept
 
 
 def band(sparse_mode: int, pre_tokens: int, next_tokens: int, queries: int, keys: int, masked: bool) -> tuple[int, int]:
@@ -50,7 +96,7 @@ def band(sparse_mode: int, pre_tokens: int, next_tokens: int, queries: int, keys
         return -_FAR, keys - queries  # the diagonal ends in the lower right corner
     if sparse_mode == 4:
         return keys - queries - pre, keys - queries + after
-    raise GoldenNotCovered("sparse_mode", f"{sparse_mode} is not covered, only 0, 1, 2, 3 and 4")
+    raise GoldenError("sparse_mode", f"{sparse_mode} is not one of 0, 1, 2, 3 and 4")
 
 
 def mask_planes(mask: Array, batch: int, queries: int, keys: int) -> Array:
@@ -70,3 +116,27 @@ def mask_planes(mask: Array, batch: int, queries: int, keys: int) -> Array:
             "atten_mask", f"shape {shape} does not cover batch {batch}, Q_S = {queries}, KV_S = {keys} in this mode"
         )
     return mask
+
+
+def of_sequences(
+    mode: int,
+    pre_tokens: int,
+    next_tokens: int,
+    mask: Array | None,
+    queries: list[int],
+    keys: list[int],
+    full: tuple[int, int] | None,
+) -> list[Visibility]:
+    """What the rows of each sequence see. ``full`` is (Q_S, KV_S), which a full mask covers, None in packed layouts."""
+    planes = None
+    if mode == 1 and mask is None:
+        raise GoldenError("atten_mask", "sparse_mode 1 needs the full mask")
+    if mode in (0, 1) and mask is not None:
+        if full is None:
+            raise GoldenError("atten_mask", f"sparse_mode {mode} takes no mask in a layout with a T axis")
+        planes = mask_planes(mask, len(queries), *full)
+    found = []
+    for b, (s1, s2) in enumerate(zip(queries, keys, strict=True)):
+        low, high = band(mode, pre_tokens, next_tokens, s1, s2, planes is not None)
+        found.append(Visibility(s2, low, high, None if planes is None else planes[b % len(planes)]))
+    return found

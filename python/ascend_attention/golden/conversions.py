@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stored values mean as numbers, which formats the two flows use, and what becomes of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ascend_attention.golden.attention import EXACT, Flow, Rescale, device_flow
+from ascend_attention.golden.errors import GoldenError
+from ascend_attention.golden.numbers import Array, Format, as_array, format_of
+
+# (stored rows, key head, first row) -> numbers; the rows are first, first + 1, ... of a sequence
+Convert = Callable[[Array, int, int], Array]
+
+
+@dataclass(frozen=True)
+class Conversions:
+    """Everything about number formats that one call needs. ``b`` is the index of a sequence.
+
+    plain() is the one without quantisation; a quantised operator makes its own.
+    """
+
+    flow: Flow
+    query: Callable[[Array, int], Array]  # (stored rows (N, s1, D), b)
+    key: Callable[[int], Convert]  # of sequence b
+    value: Callable[[int], Convert]
+    finish: Callable[[Array, Array], Array]  # (result, the same memory as (B, N, S, D)) -> attention_out
+    rescale: Callable[[int], Rescale | None] = lambda b: None  # what the product of query and key goes through
+
+
+def is_exact(dtype_flow: str) -> bool:
+    if dtype_flow not in ("exact", "device"):
+        raise GoldenError("dtype_flow", f"{dtype_flow!r} is neither 'exact' nor 'device'")
+    return dtype_flow == "exact"
+
+
+def plain(query: Any, key: Any, value: Any, exact: bool) -> Conversions:
+    """query, key and value of one 16-bit dtype, which attention_out has too."""
+    number = format_of(query, "query")
+    for name, given in (("key", key), ("value", value)):
+        for array in given if isinstance(given, (list, tuple)) else [given]:
+            if format_of(array, name).name != number.name:
+                raise GoldenError(name, f"dtype {array.dtype} differs from query's {as_array(query, 'query').dtype}")
+    return Conversions(
+        flow=EXACT if exact else device_flow(number),
+        query=lambda stored, b: number.decode(stored),
+        key=lambda b: decoded(number),
+        value=lambda b: decoded(number),
+        finish=lambda result, by_head: result if exact else number.encode(result),
+    )
+
+
+def decoded(number: Format) -> Convert:
+    return lambda stored, head, first: number.decode(stored)
