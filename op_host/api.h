@@ -59,6 +59,10 @@ struct Prepared {
 Status InferOutputs(const FusedInferAttentionScoreV2Request& request, Contract contract,
                     FusedInferAttentionScoreV2Outputs* outputs);
 
+// What a request means, in words for people: layout, lengths, what each row sees, quantisation, results, and the rules
+// that were checked. A request that the document refuses is refused; one that is only not built yet is explained.
+Status Explain(const FusedInferAttentionScoreV2Request& request, Contract contract, std::string* text);
+
 // Check, infer, lower, plan. On a refusal `prepared` is unchanged.
 Status Prepare(const FusedInferAttentionScoreV2Request& request, const Soc& soc, Contract contract, Prepared* prepared);
 

@@ -123,6 +123,12 @@ FusedInferAttentionScoreV2Outputs InferFusedInferAttentionScoreV2(const FusedInf
     return outputs;
 }
 
+std::string ExplainFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request) {
+    std::string text;
+    ThrowUnlessOk(Explain(request, CurrentSettings().contract, &text));
+    return text;
+}
+
 FusedInferAttentionScoreV2Call::FusedInferAttentionScoreV2Call(FusedInferAttentionScoreV2Request request, int threads)
     : request_(std::move(request)) {
     auto settings = std::make_shared<CallSettings>(CurrentSettings());

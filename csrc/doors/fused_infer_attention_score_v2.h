@@ -17,6 +17,9 @@ struct CallSettings;
 ASCEND_ATTENTION_API FusedInferAttentionScoreV2Outputs
 InferFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request);
 
+// What the request means, in words, under the contract in force. Throws Refusal.
+ASCEND_ATTENTION_API std::string ExplainFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request);
+
 // An accepted request with its plan, for the SoC, mode and contract that are current where it is made. The request's
 // tensors must outlive Run().
 class ASCEND_ATTENTION_API FusedInferAttentionScoreV2Call {

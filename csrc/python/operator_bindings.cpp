@@ -112,6 +112,10 @@ void BindOperators(py::module_& m) {
         "infer_fused_infer_attention_score_v2",
         [](const py::dict& arguments) { return ToTuple(doors::InferFusedInferAttentionScoreV2(ToRequest(arguments))); },
         py::arg("arguments"), "(attention_out shape, dtype, softmax_lse shape, dtype), after every check.");
+    m.def(
+        "explain_fused_infer_attention_score_v2",
+        [](const py::dict& arguments) { return doors::ExplainFusedInferAttentionScoreV2(ToRequest(arguments)); },
+        py::arg("arguments"), "What the request means, in words.");
 }
 
 }  // namespace ascend_attention::python

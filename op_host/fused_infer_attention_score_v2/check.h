@@ -25,6 +25,8 @@ Status CheckNzCache(Scene& scene);       // FIA 13
 Status CheckSink(Scene& scene);          // FIA 14
 // After all of these: what is legal and not built yet (561003).
 Status CheckSupported(Scene& scene);
+// Adds to the help of a refusal what the request asks for that is not built yet, so that nobody mends a call in vain.
+void MentionUnsupported(const Scene& scene, Status* status);
 
 // All documented rules; CheckSupported is separate so that an empty query can return before it.
 Status CheckDocument(Scene& scene);

@@ -22,15 +22,40 @@ Status CheckHeadCounts(Scene& scene) {
     scene.query_heads = request.num_query_heads;
     scene.key_heads = request.num_key_value_heads == 0 ? scene.query_heads : request.num_key_value_heads;
     if (scene.query_heads % scene.key_heads != 0) {
+        const bool swapped = scene.key_heads % scene.query_heads == 0;
         return Refuse("FIA-C16", "num_key_value_heads", std::to_string(scene.key_heads),
-                      Concat("a divisor of num_query_heads (", scene.query_heads, ")"));
+                      Concat("a divisor of num_query_heads (", scene.query_heads, ")"),
+                      swapped ? "Each key/value head serves num_query_heads / num_key_value_heads query heads: are the "
+                                "two numbers swapped?"
+                              : "");
     }
     if (!scene.rope() && scene.query_heads / scene.key_heads > 64) {
         return Refuse("FIA-C17", "num_key_value_heads",
                       Concat(scene.query_heads, " query heads over ", scene.key_heads, " key/value heads"),
-                      "at most 64 query heads per key/value head");
+                      "at most 64 query heads per key/value head",
+                      "Only query_rope and key_rope (MLA) lift this limit.");
     }
     return OkStatus();
+}
+
+// Data of one layout under the name of another: num_query_heads stands in the other layout's N axis.
+std::string OtherOrder(const Scene& scene) {
+    struct Row {
+        AxisOrder tagged;
+        size_t axis;
+        const char* likely;
+    };
+    constexpr Row kRows[] = {{AxisOrder::kBNSD, 2, "BSND"},
+                             {AxisOrder::kBSND, 1, "BNSD"},
+                             {AxisOrder::kTND, 0, "NTD_TND"},
+                             {AxisOrder::kNTD, 1, "TND"}};
+    for (const Row& row : kRows) {
+        if (row.tagged == scene.layout->input && scene.request.query->shape[row.axis] == scene.query_heads) {
+            return Concat("Axis ", row.axis, " of query has ", scene.query_heads, ": is the data in ", row.likely,
+                          " order?");
+        }
+    }
+    return "";
 }
 
 Status ReadQuery(Scene& scene) {
@@ -71,7 +96,7 @@ Status ReadQuery(Scene& scene) {
     }
     if (heads != scene.query_heads) {
         return Refuse("FIA-C18", "num_query_heads", std::to_string(scene.query_heads),
-                      Concat("the N axis of query (", heads, ", shape ", ShapeText(shape), ")"));
+                      Concat("the N axis of query (", heads, ", shape ", ShapeText(shape), ")"), OtherOrder(scene));
     }
     return OkStatus();
 }
@@ -101,7 +126,7 @@ DenseSizes ReadDense(AxisOrder order, const Shape& shape) {
 
 Status CheckKeyHeads(const Scene& scene, const char* name, const Shape& shape, int64_t heads) {
     if (scene.layout->input != AxisOrder::kBSH && heads != scene.key_heads) {
-        return Refuse(scene.packed() ? "FIA-C152" : "FIA-C19", "num_key_value_heads", std::to_string(scene.key_heads),
+        return Refuse(scene.packed() ? "FIA-C152" : "FIA-C19", "num_key_value_heads", KeyHeadsText(scene),
                       Concat("the N axis of ", name, " (", heads, ", shape ", ShapeText(shape), ")"));
     }
     return OkStatus();
@@ -137,7 +162,8 @@ Status ReadDenseKeys(Scene& scene) {
     if (key_width % heads != 0 || key_width / heads != scene.head_dim) {
         return Refuse(
             "FIA-C23", "key", Concat("shape ", ShapeText(request.key->shape)),
-            Concat("head_dim of query (", scene.head_dim, ") for each of ", scene.key_heads, " key/value heads"));
+            Concat("head_dim of query (", scene.head_dim, ") for each of ", scene.key_heads, " key/value heads"),
+            order == AxisOrder::kBSH ? FittingKeyHeads(scene, key_width) : "");
     }
     scene.key_head_dim = key_width / heads;
     scene.value_head_dim = scene.packed() ? value_width : scene.key_head_dim;

@@ -14,6 +14,19 @@ struct LengthRules {
     const char* axis;
 };
 
+// Do the differences of the list fit where the list itself does not?
+bool LooksCumulative(const std::vector<int64_t>& lengths, int64_t used, int64_t whole) {
+    int64_t previous = 0;
+    for (int64_t i = 0; i < used; ++i) {
+        const int64_t end = lengths[size_t(i)];
+        if (end < previous || end - previous > whole) {
+            return false;
+        }
+        previous = end;
+    }
+    return used > 1;
+}
+
 Status CheckLengthList(const LengthRules& rules, const OptionalLengths& lengths, int64_t batch, int64_t whole) {
     if (!HasLengths(lengths)) {  // FIA-C40: an empty list is no list
         return OkStatus();
@@ -21,14 +34,18 @@ Status CheckLengthList(const LengthRules& rules, const OptionalLengths& lengths,
     const int64_t count = int64_t(lengths->size());
     if (count != 1 && count < batch) {
         return Refuse(rules.count_rule, rules.argument, Concat(count, " entries"),
-                      Concat("1 entry, or at least one per batch (", batch, ")"));
+                      Concat("1 entry, or at least one per batch (", batch, ")"),
+                      Concat("Axis 0 of query says that the batch is ", batch, "."));
     }
     const int64_t used = count == 1 ? 1 : batch;
     for (int64_t i = 0; i < used; ++i) {
         const int64_t length = (*lengths)[size_t(i)];
         if (length < 0 || length > whole) {
             return Refuse(rules.range_rule, rules.argument, Concat("entry ", i, " = ", length),
-                          Concat("0 to ", rules.axis, " (", whole, ")"));
+                          Concat("0 to ", rules.axis, " (", whole, ")"),
+                          LooksCumulative(*lengths, used, whole)
+                              ? "These look like running totals: here each entry is the length of one sequence."
+                              : "");
         }
     }
     return OkStatus();

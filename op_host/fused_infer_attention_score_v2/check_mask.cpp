@@ -36,9 +36,12 @@ Status CheckFullMask(const Scene& scene) {
     if (!fits) {
         const std::string pair = Concat(scene.query_length, ", ", scene.key_length, ")");
         const std::string batch = scene.batch == 1 ? "(1, " : Concat("(1 or ", scene.batch, ", ");
-        return Refuse(scene.paged() ? "FIA-C56" : "FIA-C45", "atten_mask", Concat("shape ", ShapeText(shape)),
-                      Concat("(", pair, ", ", batch, pair, " or ", batch, "1, ", pair,
-                             "; the last two dimensions may be larger"));
+        return Refuse(
+            scene.paged() ? "FIA-C56" : "FIA-C45", "atten_mask", Concat("shape ", ShapeText(shape)),
+            Concat("(", pair, ", ", batch, pair, " or ", batch, "1, ", pair, "; the last two dimensions may be larger"),
+            IsCompressedMask(shape) ? "The (2048, 2048) mask that stands for any lengths goes with "
+                                      "sparse_mode 2, 3 or 4."
+                                    : "Non-zero hides the pair.");
     }
     return OkStatus();
 }
@@ -104,7 +107,8 @@ Status CheckMask(Scene& scene) {
     const OptionalTensor& mask = request.atten_mask;
     if (mask && mask->dtype != DType::kBool && mask->dtype != DType::kInt8 && mask->dtype != DType::kUInt8) {
         return Refuse("FIA-C41", "atten_mask", DTypeText(*mask), "bool, int8, uint8",
-                      "Non-zero means hidden; additive float masks are not part of this operator.");
+                      "Non-zero hides the pair. From additive values: atten_mask = values < 0; from True where a key "
+                      "is seen: atten_mask = ~mask.");
     }
     if (Status status = CheckSparseMode(scene); !status.ok()) {
         return status;

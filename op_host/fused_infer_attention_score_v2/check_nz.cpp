@@ -26,7 +26,7 @@ Status CheckNzBasics(const Scene& scene) {
     const int64_t q = scene.query_heads;
     const int64_t k = scene.key_heads;
     if (!(q == 10 && k == 1) && !(q == 64 && k == 8) && !(q == 80 && k == 8) && !(q == 128 && k == 16)) {
-        return Refuse("FIA-C159", "num_query_heads", Concat(q, " over ", k), "10 over 1, 64 or 80 over 8, 128 over 16");
+        return Refuse("FIA-C159", "num_query_heads", HeadsText(scene), "10 over 1, 64 or 80 over 8, 128 over 16");
     }
     return OkStatus();
 }

@@ -12,27 +12,52 @@ using Lengths = std::vector<int64_t>;
 constexpr int64_t kTokensMax = 1048576;
 constexpr int64_t kBatchMax = 4096;
 
+Lengths Differences(const Lengths& ends) {
+    Lengths lengths(ends);
+    for (size_t i = ends.size(); i-- > 1;) {
+        lengths[i] -= lengths[i - 1];
+    }
+    return lengths;
+}
+
+// For lengths of single sequences where running totals are wanted: they add up to T.
+std::string TotalsHelp(const Lengths& lengths, int64_t tokens) {
+    constexpr size_t kShown = 4;
+    std::string totals;
+    int64_t total = 0;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+        if (lengths[i] < 0 || __builtin_add_overflow(total, lengths[i], &total) || total > tokens) {
+            return "";
+        }
+        totals += i < kShown ? Concat(i == 0 ? "" : ", ", total) : i == kShown ? ", ..." : "";
+    }
+    return total == tokens && lengths.size() > 1
+               ? Concat("These look like the lengths of single sequences; as running totals they are [", totals, "].")
+               : "";
+}
+
 Status CheckCumulative(const char* rule, const char* argument, const Lengths& ends, int64_t tokens) {
     int64_t previous = 0;
     for (size_t i = 0; i < ends.size(); ++i) {
         if (ends[i] < previous) {
             return Refuse(rule, argument, Concat("entry ", i, " = ", ends[i], " after ", previous),
-                          "cumulative lengths that never decrease, from 0");
+                          "cumulative lengths that never decrease, from 0", TotalsHelp(ends, tokens));
         }
         previous = ends[i];
     }
     if (previous != tokens) {
-        return Refuse("FIA-C136", argument, Concat("last entry ", previous), Concat("T (", tokens, ")"));
+        return Refuse("FIA-C136", argument, Concat("last entry ", previous), Concat("T (", tokens, ")"),
+                      TotalsHelp(ends, tokens));
     }
     return OkStatus();
 }
 
 Status CheckPackedLengths(const Scene& scene) {
     const Request& request = scene.request;
-    for (const int64_t tokens : {scene.tokens, scene.key_tokens}) {
-        if (tokens > kTokensMax) {
-            return Refuse("FIA-C132", "query", Concat("T ", tokens), Concat("at most ", kTokensMax));
-        }
+    if (scene.tokens > kTokensMax || scene.key_tokens > kTokensMax) {
+        const bool query = scene.tokens > kTokensMax;
+        return Refuse("FIA-C132", query ? "query" : "key", Concat("T ", query ? scene.tokens : scene.key_tokens),
+                      Concat("at most ", kTokensMax));
     }
     if (!HasLengths(request.actual_seq_qlen) || !HasLengths(request.actual_seq_kvlen)) {
         const bool query = HasLengths(request.actual_seq_qlen);
@@ -57,7 +82,11 @@ Status CheckPackedMask(const Scene& scene) {
     const int64_t mode = scene.request.sparse_mode;
     const bool mask = scene.request.atten_mask.has_value();
     const bool band = mode == 4 && scene.head_dim != 512;
-    if (!(mode == 0 && !mask) && !(mode == 3 && mask) && !(band && mask)) {
+    // One row per sequence sees every key up to its own: the mask is not needed.
+    const Lengths rows = Differences(*scene.request.actual_seq_qlen);
+    const bool one_row_causal = scene.extended() && !mask && (mode == 3 || band) &&
+                                std::all_of(rows.begin(), rows.end(), [](int64_t count) { return count <= 1; });
+    if (!(mode == 0 && !mask) && !(mode == 3 && mask) && !(band && mask) && !one_row_causal) {
         return Refuse("FIA-C137", "sparse_mode", Concat(mode, mask ? " with atten_mask" : " without atten_mask"),
                       Concat("0 without atten_mask, 3 with it", scene.head_dim != 512 ? ", 4 with it" : "",
                              " for input_layout ", scene.layout->name));
@@ -85,14 +114,6 @@ Status CheckPackedExcludes(const Scene& scene) {
     return OkStatus();
 }
 
-Lengths Differences(const Lengths& ends) {
-    Lengths lengths(ends);
-    for (size_t i = ends.size(); i-- > 1;) {
-        lengths[i] -= lengths[i - 1];
-    }
-    return lengths;
-}
-
 Status CheckPackedWide(const Scene& scene) {
     const Request& request = scene.request;
     const int64_t n = scene.query_heads;
@@ -102,8 +123,8 @@ Status CheckPackedWide(const Scene& scene) {
     if (request.input_layout == "NTD_TND" || !paging || !scene.rope() || !heads || scene.key_heads != 1 || lse) {
         return Refuse("FIA-C139", "input_layout",
                       Concat("'", request.input_layout, "', query_rope ", TensorText(request.query_rope),
-                             ", block_table ", TensorText(request.block_table), ", ", n, " query heads over ",
-                             scene.key_heads, ", return_softmax_lse ", request.return_softmax_lse ? "True" : "False"),
+                             ", block_table ", TensorText(request.block_table), ", ", HeadsText(scene),
+                             ", return_softmax_lse ", request.return_softmax_lse ? "True" : "False"),
                       "with head_dim 512: TND or TND_NTD, rope, block_table, 1, 2, 4, ... 128 query heads over 1, "
                       "no softmax_lse");
     }

@@ -17,7 +17,9 @@ Status CheckTable(const Scene& scene) {
     }
     const int64_t batch = scene.packed() ? int64_t(request.actual_seq_qlen->size()) : scene.batch;
     if (table->dtype != DType::kInt32 || table->shape.size() != 2 || table->shape[0] != batch) {
-        return Refuse("FIA-C57", "block_table", TensorText(table), Concat("int32 (", batch, ", blocks per sequence)"));
+        return Refuse(
+            "FIA-C57", "block_table", TensorText(table), Concat("int32 (", batch, ", blocks per sequence)"),
+            table->dtype == DType::kInt64 ? "Convert it: block_table.to(torch.int32) or .astype(int32)." : "");
     }
     if (!HasLengths(request.actual_seq_kvlen)) {
         return Refuse("FIA-C58", "actual_seq_kvlen", "None", "one length per batch, with block_table");
@@ -25,27 +27,44 @@ Status CheckTable(const Scene& scene) {
     return OkStatus();
 }
 
+// The sizes that a request like this one can have, whichever rule refuses the others.
+std::string BlockSizes(const Scene& scene) {
+    const bool nz = scene.cache == Cache::kNZ;
+    if (scene.wide_rope()) {
+        return scene.request.sparse_mode == 4 ? "64, 128" : nz ? "128 with an NZ cache" : "16, 128";
+    }
+    if (scene.packed()) {
+        return "128, 512, 1024";
+    }
+    if (nz) {
+        return "128, 512 with an NZ cache";
+    }
+    if (scene.single_row()) {
+        return Concat("a multiple of ", scene.quantised_keys() ? 32 : 16, " with ", DTypeText(*scene.request.key),
+                      " keys and Q_S 1");
+    }
+    return "128, 256, 384, 512";
+}
+
 // MLA (FIA-C115, C125), token-packed (C151) and NZ caches (C154) have block sizes of their own.
 Status CheckBlockSize(const Scene& scene) {
     const int64_t size = scene.request.block_size;
     const int64_t step = scene.quantised_keys() ? 32 : 16;
     if (size <= 0) {
-        return Refuse(scene.prefill_rules() ? "FIA-C59" : "FIA-C60", "block_size", std::to_string(size),
-                      "at least 16 with block_table");
+        return Refuse(scene.prefill_rules() ? "FIA-C59" : "FIA-C60", "block_size",
+                      size == 0 ? "none or 0" : std::to_string(size), BlockSizes(scene),
+                      "With block_table it says how many tokens a block of the cache holds.");
     }
     if (scene.rope() || scene.packed() || scene.cache == Cache::kNZ) {
         return OkStatus();
     }
     if (scene.single_row()) {
-        return size % step == 0
-                   ? OkStatus()
-                   : Refuse("FIA-C60", "block_size", std::to_string(size),
-                            Concat("a multiple of ", step, " with ", DTypeText(*scene.request.key), " keys"));
+        return size % step == 0 ? OkStatus() : Refuse("FIA-C60", "block_size", std::to_string(size), BlockSizes(scene));
     }
     const bool documented = size % 128 == 0 && size <= 512;
     const bool extended = scene.extended() && size % 16 == 0 && size <= 1024;
     if (!documented && !extended) {
-        return Refuse("FIA-C59", "block_size", std::to_string(size), "128, 256, 384, 512");
+        return Refuse("FIA-C59", "block_size", std::to_string(size), BlockSizes(scene));
     }
     return OkStatus();
 }
@@ -78,6 +97,18 @@ Status ReadCacheForm(Scene& scene) {
     return OkStatus();
 }
 
+std::string CacheHelp(const Scene& scene, const Shape& wanted) {
+    const Shape& shape = scene.request.key->shape;
+    const size_t tokens = scene.cache == Cache::kBBH ? 1 : scene.cache == Cache::kBNBD ? 2 : 3;
+    if (shape[tokens] != wanted[tokens]) {
+        return Concat("This cache has ", shape[tokens], " tokens per block.");
+    }
+    if (scene.cache == Cache::kBBH && shape[2] <= std::numeric_limits<int64_t>::max() / 8) {
+        return FittingKeyHeads(scene, shape[2] * (scene.int4_keys() ? 8 : 1));
+    }
+    return "";
+}
+
 Status CheckCacheShape(const Scene& scene) {
     const Shape& shape = scene.request.key->shape;
     const int64_t size = scene.request.block_size;
@@ -94,7 +125,8 @@ Status CheckCacheShape(const Scene& scene) {
     if (shape != wanted) {
         return Refuse(rule, "key", Concat("shape ", ShapeText(shape)),
                       Concat(ShapeText(wanted), " for block_size ", size, ", ", scene.key_heads,
-                             " key/value heads and head_dim ", scene.head_dim));
+                             " key/value heads and head_dim ", scene.head_dim),
+                      CacheHelp(scene, wanted));
     }
     if (scene.cache == Cache::kBBH && scene.key_heads * scene.head_dim > 65535) {
         return Refuse("FIA-C63", "key", Concat("H ", scene.key_heads * scene.head_dim), "H at most 65535",
@@ -117,6 +149,10 @@ Status CheckCacheTypes(const Scene& scene) {
                       Concat("at most ", std::numeric_limits<int32_t>::max(), " elements when Q_S is 1"));
     }
     return OkStatus();
+}
+
+bool Ascending(const std::vector<int64_t>& lengths) {
+    return lengths.size() > 1 && std::is_sorted(lengths.begin(), lengths.end()) && lengths.front() < lengths.back();
 }
 
 }  // namespace
@@ -152,20 +188,34 @@ Status CheckPagedLengths(Scene& scene) {
     const Request& request = scene.request;
     // With paged keys the lengths of token-packed calls are plain, too.
     const std::vector<int64_t> lengths = scene.packed() ? *request.actual_seq_kvlen : KeyLengths(scene);
-    int64_t columns = 0;
+    const int64_t size = request.block_size;
+    const int64_t columns = request.block_table->shape[1];
+    const auto blocks_of = [&](int64_t length) { return length / size + (length % size != 0 ? 1 : 0); };
+    const char* help = Ascending(lengths) ? "Are these running totals? With block_table each entry is the length of "
+                                            "one sequence, also in token-packed layouts."
+                                          : "";
+    for (size_t b = 0; b < lengths.size(); ++b) {
+        if (lengths[b] < 0) {
+            return Refuse(scene.head_dim == 512 ? "FIA-C141" : "FIA-C135", "actual_seq_kvlen",
+                          Concat("entry ", b, " = ", lengths[b]), "0 or more");
+        }
+        if (blocks_of(lengths[b]) > columns) {
+            return Refuse(
+                "FIA-C57", "block_table", TensorText(request.block_table),
+                Concat("at least ", blocks_of(lengths[b]), " columns for the ", lengths[b], " keys of sequence ", b),
+                help);
+        }
+    }
     int64_t blocks = 0;
     for (const int64_t length : lengths) {
-        const int64_t used = length / request.block_size + (length % request.block_size != 0 ? 1 : 0);
-        columns = std::max(columns, used);
-        blocks += used;
-    }
-    if (request.block_table->shape[1] < columns) {
-        return Refuse("FIA-C57", "block_table", TensorText(request.block_table),
-                      Concat("at least ", columns, " columns for the longest sequence"));
+        if (__builtin_add_overflow(blocks, blocks_of(length), &blocks)) {
+            blocks = std::numeric_limits<int64_t>::max();
+            break;
+        }
     }
     if (request.key->shape[0] < blocks) {
         return Refuse("FIA-C67", "key", Concat(request.key->shape[0], " blocks"),
-                      Concat("at least ", blocks, " blocks for all sequences"));
+                      Concat("at least ", blocks, " blocks for all sequences"), help);
     }
     return OkStatus();
 }

@@ -166,8 +166,7 @@ Status CheckWideBand(const Scene& scene) {
 // head_dim 512, layouts with a batch axis. Token-packed ones are in FIA 12.
 Status CheckWide(const Scene& scene) {
     if (scene.key_heads != 1) {
-        return Refuse("FIA-C108", "num_key_value_heads", std::to_string(scene.key_heads),
-                      "1 with head_dim 512 and rope");
+        return Refuse("FIA-C108", "num_key_value_heads", KeyHeadsText(scene), "1 with head_dim 512 and rope");
     }
     if (Status status = CheckWideMask(scene); !status.ok()) {
         return status;

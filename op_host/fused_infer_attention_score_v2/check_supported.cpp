@@ -56,4 +56,19 @@ Status CheckSupported(Scene& scene) {
     return OkStatus();
 }
 
+void MentionUnsupported(const Scene& scene, Status* status) {
+    const Request& request = scene.request;
+    if (scene.layout == nullptr || !request.query || !request.key || !request.value) {
+        return;
+    }
+    for (const Unsupported& row : kUnsupported) {
+        // The argument at fault is going to change.
+        if (row.used(scene) && status->argument != row.argument) {
+            status->help += Concat(status->help.empty() ? "" : " ", "(Legal, but not supported yet: ", row.argument,
+                                   " ", row.given(scene), ".)");
+            return;
+        }
+    }
+}
+
 }  // namespace ascend_attention::fia_v2

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIA 1: dtypes, contiguity, layout and ranks.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "fused_infer_attention_score_v2/arguments.h"
 #include "fused_infer_attention_score_v2/check.h"
 
 namespace ascend_attention::fia_v2 {
@@ -19,6 +21,11 @@ Status CheckLayoutName(Scene& scene) {
         return Refuse("FIA-C7", "input_layout", Quoted(scene.request.input_layout), LayoutNames());
     }
     return OkStatus();
+}
+
+std::string MixText(const Request& request) {
+    return Concat("query is ", NameOf(request.query->dtype), ", key ", NameOf(request.key->dtype), ", value ",
+                  NameOf(request.value->dtype), ": without quantisation all three are of one dtype.");
 }
 
 Status CheckDTypes(const Scene& scene) {
@@ -43,10 +50,14 @@ Status CheckDTypes(const Scene& scene) {
         }
     }
     if (key != value) {
-        return Refuse("FIA-C3", "value", NameOf(value), Concat("the dtype of key (", NameOf(key), ")"));
+        const bool key_is_odd = value == query;
+        return Refuse("FIA-C3", key_is_odd ? "key" : "value", NameOf(key_is_odd ? key : value),
+                      Concat("the dtype of ", key_is_odd ? "value (" : "key (", NameOf(key_is_odd ? value : key), ")"),
+                      MixText(request));
     }
     if (IsHalfWidth(query) && IsHalfWidth(key) && !scene.has_key_scale() && key != query) {
-        return Refuse("FIA-C4", "key", NameOf(key), Concat("the dtype of query (", NameOf(query), ")"));
+        return Refuse("FIA-C4", "key", NameOf(key), Concat("the dtype of query (", NameOf(query), ")"),
+                      MixText(request));
     }
     if (IsHalfWidth(query) && scene.quantised_keys() &&
         !(request.dequant_scale_key.has_value() && request.dequant_scale_value.has_value())) {
@@ -56,6 +67,25 @@ Status CheckDTypes(const Scene& scene) {
     }
     return OkStatus();
 }
+
+// Visitor of all arguments: shapes that no tensor in memory has, but that sizes computed from them would trip over.
+struct ShapeCheck {
+    Status status;
+
+    void operator()(const char* name, const OptionalTensor& tensor) {
+        if (!tensor || !status.ok()) {
+            return;
+        }
+        const bool negative = std::any_of(tensor->shape.begin(), tensor->shape.end(), [](int64_t d) { return d < 0; });
+        if (negative) {
+            status = Refuse("FIA-C8", name, Concat("shape ", ShapeText(tensor->shape)), "no negative dimension");
+        } else if (NumElements(tensor->shape) == std::numeric_limits<int64_t>::max()) {
+            status = Refuse("FIA-C8", name, Concat("shape ", ShapeText(tensor->shape)), "fewer than 2^63 elements");
+        }
+    }
+    template <class Other>
+    void operator()(const char*, const Other&) {}
+};
 
 Status CheckMemory(const Request& request) {
     const NamedTensor rows[] = {
@@ -68,13 +98,10 @@ Status CheckMemory(const Request& request) {
             return Refuse("FIA-C6", row.name, "a non-contiguous tensor", "a contiguous tensor",
                           "Call .contiguous() on it first.");
         }
-        // No memory holds such a tensor, but offsets into it would overflow.
-        if (row.tensor->has_value() && NumElements((*row.tensor)->shape) == std::numeric_limits<int64_t>::max()) {
-            return Refuse("FIA-C8", row.name, Concat("shape ", ShapeText((*row.tensor)->shape)),
-                          "fewer than 2^63 elements");
-        }
     }
-    return OkStatus();
+    ShapeCheck shapes;
+    VisitArguments(request, shapes);
+    return shapes.status;
 }
 
 Status CheckRanks(const Scene& scene) {
@@ -87,11 +114,6 @@ Status CheckRanks(const Scene& scene) {
         if (!cache && shape.size() != rank) {
             return Refuse("FIA-C8", row.name, Concat("shape ", ShapeText(shape)),
                           Concat(rank, " dimensions for input_layout ", scene.layout->name));
-        }
-        for (const int64_t dim : shape) {
-            if (dim < 0) {
-                return Refuse("FIA-C8", row.name, Concat("shape ", ShapeText(shape)), "no negative dimension");
-            }
         }
     }
     return OkStatus();

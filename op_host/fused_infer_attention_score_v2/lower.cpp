@@ -35,13 +35,9 @@ MaskAddressing MaskOf(const Shape& shape, int64_t batch) {
     return mask;
 }
 
-struct Band {
-    int64_t low = kBandOpenLow;
-    int64_t high = kBandOpenHigh;
-};
+}  // namespace
 
-// Keys visible from position 0, in the terms of FIA-V5 and V6. Token counts are clamped first: they may be any 64-bit
-// number, and beyond an open band they mean the same.
+// Token counts are clamped first: they may be any 64-bit number, and beyond an open band they mean the same.
 Band BandOf(const Request& request, int64_t query_length, int64_t key_length) {
     const int64_t pre = std::clamp(request.pre_tokens, kBandOpenLow / 2, kBandOpenHigh / 2);
     const int64_t next = std::clamp(request.next_tokens, kBandOpenLow / 2, kBandOpenHigh / 2);
@@ -69,8 +65,6 @@ Band BandOf(const Request& request, int64_t query_length, int64_t key_length) {
     }
     return band;
 }
-
-}  // namespace
 
 bool ReadsMask(const Scene& scene) { return scene.request.atten_mask && scene.request.sparse_mode <= 1; }
 

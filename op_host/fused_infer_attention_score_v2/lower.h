@@ -6,6 +6,13 @@
 
 namespace ascend_attention::fia_v2 {
 
+// Keys [low, high] that position 0 sees, in the terms of FIA-V5 and V6; position i sees them shifted by i.
+struct Band {
+    int64_t low = kBandOpenLow;
+    int64_t high = kBandOpenHigh;
+};
+Band BandOf(const Request& request, int64_t query_length, int64_t key_length);
+
 // The canonical problem of a checked and supported request. Sequences without rows are left out; rows at or beyond
 // actual_seq_qlen become sequences without keys.
 AttentionProblem Lower(const Scene& scene);

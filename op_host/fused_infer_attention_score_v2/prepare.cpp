@@ -23,6 +23,7 @@ void FillResults(const Scene& scene, FusedInferAttentionScoreV2Outputs* outputs)
 // Checks everything; an empty query is answered whatever features it asks for, because nothing has to be computed.
 Status CheckAndInfer(Scene& scene, FusedInferAttentionScoreV2Outputs* outputs) {
     if (Status status = fia_v2::CheckDocument(scene); !status.ok()) {
+        fia_v2::MentionUnsupported(scene, &status);
         return status;
     }
     if (!scene.empty_query()) {

@@ -22,6 +22,25 @@ std::string TensorText(const OptionalTensor& tensor) {
     return tensor ? Concat(DTypeText(*tensor), " ", ShapeText(tensor->shape)) : "None";
 }
 
+std::string KeyHeadsText(const Scene& scene) {
+    const int64_t given = scene.request.num_key_value_heads;
+    return given != 0 ? std::to_string(given)
+                      : Concat("none or 0 (= num_query_heads ", scene.request.num_query_heads, ")");
+}
+
+std::string FittingKeyHeads(const Scene& scene, int64_t width) {
+    const int64_t dim = scene.head_dim;
+    const int64_t heads = dim > 0 && width % dim == 0 ? width / dim : 0;
+    if (heads < 1 || heads == scene.key_heads || scene.query_heads % heads != 0) {
+        return "";
+    }
+    return Concat("num_key_value_heads is ", KeyHeadsText(scene), "; ", heads, " would fit this shape.");
+}
+
+std::string HeadsText(const Scene& scene) {
+    return Concat(scene.request.num_query_heads, " query heads, num_key_value_heads ", KeyHeadsText(scene));
+}
+
 std::vector<int64_t> LengthsPerBatch(const OptionalLengths& lengths, int64_t batch, int64_t whole) {
     if (!HasLengths(lengths)) {
         return std::vector<int64_t>(size_t(batch), whole);
@@ -56,7 +75,11 @@ Status CheckCompressedMask(const Scene& scene, const char* rule) {
         return Refuse(
             rule, "atten_mask", mask ? Concat("shape ", ShapeText(mask->shape)) : "None",
             Concat("(2048, 2048), (1, 2048, 2048) or (1, 1, 2048, 2048) with sparse_mode ", scene.request.sparse_mode),
-            "Ones above the diagonal: numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1).");
+            mask && !scene.packed() ? "A mask of (Q_S, KV_S) goes with sparse_mode 0 or 1. This one is always "
+                                      "numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1), whatever the lengths: "
+                                      "non-zero hides, and the content is not read."
+                                    : "Always numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1), whatever the "
+                                      "lengths: non-zero hides, and the content is not read.");
     }
     return OkStatus();
 }

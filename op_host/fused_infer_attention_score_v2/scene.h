@@ -70,6 +70,12 @@ Status Refuse(const char* rule, const std::string& argument, const std::string& 
 
 // "float16 (2, 3)" or "None".
 std::string TensorText(const OptionalTensor& tensor);
+// num_key_value_heads as the caller gave it: "2", or "none or 0 (= num_query_heads 8)".
+std::string KeyHeadsText(const Scene& scene);
+// For a cache or key whose last axis holds all heads: what num_key_value_heads it would fit, or "".
+std::string FittingKeyHeads(const Scene& scene, int64_t width);
+// num_query_heads and num_key_value_heads together: "8 query heads over 2".
+std::string HeadsText(const Scene& scene);
 
 // A list that is absent or empty gives no lengths.
 inline bool HasLengths(const OptionalLengths& lengths) { return lengths.has_value() && !lengths->empty(); }
