@@ -5,13 +5,17 @@ The second opinion on every kernel: it imports NumPy and nothing else of this pa
 and not our implementation, and prefers the obvious form over the fast one.
 """
 
+from ascend_attention.golden.block_sparse_attention_v2 import block_sparse_attention_v2
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.fused_infer_attention_score_v2 import fused_infer_attention_score_v2
 from ascend_attention.golden.numbers import bfloat16_from_float, bfloat16_to_float
+from ascend_attention.golden.prompt_flash_attention import prompt_flash_attention
 
 __all__ = [
     "GoldenError",
     "bfloat16_from_float",
     "bfloat16_to_float",
+    "block_sparse_attention_v2",
     "fused_infer_attention_score_v2",
+    "prompt_flash_attention",
 ]

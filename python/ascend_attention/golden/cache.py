@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ascend_attention.golden.errors import GoldenError
-from ascend_attention.golden.layouts import Layout, by_head
+from ascend_attention.golden.layouts import Layout, Span, by_head
 from ascend_attention.golden.lengths import Lengths, as_integers, packed_cumulative, padded, per_batch
 from ascend_attention.golden.numbers import Array, as_array
 
@@ -147,8 +147,8 @@ def stored(
     heads: int,
     batch: int,
     lengths: Lengths,
-    block_table: Array | None,
-    block_size: int,
+    block_table: Array | None = None,
+    block_size: int = 0,
     length_argument: str = "actual_seq_kvlen",
 ) -> Storage:
     """Dense padded, dense packed, a list with a tensor for each sequence, or pages: whichever these arguments mean."""
@@ -156,25 +156,29 @@ def stored(
         return _paged(layout, heads, batch, lengths, block_table, block_size, length_argument)
     if isinstance(key, (list, tuple)):
         return _listed(key, layout, heads, batch, lengths, length_argument)
-    shape = by_head(as_array(key, "key"), layout.query, heads, "key").shape
+    seen = by_head(as_array(key, "key"), layout.query, heads, "key")
     if layout.packed:
-        spans = packed_cumulative(lengths, shape[2], length_argument)
+        spans = packed_cumulative(lengths, seen.shape[2], length_argument)
         if len(spans) != batch:
             raise GoldenError(length_argument, f"has {len(spans)} entries for {batch} sequences of query")
     else:
-        if shape[0] != batch:
-            raise GoldenError("key", f"has a batch of {shape[0]}, query one of {batch}")
-        spans = padded(per_batch(lengths, [shape[2]] * batch, length_argument))
+        if seen.shape[0] != batch:
+            raise GoldenError("key", f"has a batch of {seen.shape[0]}, query one of {batch}")
+        spans = padded(per_batch(lengths, [seen.shape[2]] * batch, length_argument))
+    return dense(seen, layout.query, heads, spans)
+
+
+def dense(key: Array, axes: str, heads: int, spans: list[Span]) -> Storage:
+    """Rows of a tensor like key, which is seen by head already."""
+    batch, _, length, _ = key.shape
 
     def source(tensor: Any, argument: str) -> Source:
-        seen = by_head(as_array(tensor, argument), layout.query, heads, argument)
-        if (seen.shape[0], seen.shape[2]) != (shape[0], shape[2]):
-            raise GoldenError(
-                argument, f"shape {tensor.shape} does not go with the {shape[0]} x {shape[2]} tokens of key"
-            )
+        seen = by_head(as_array(tensor, argument), axes, heads, argument)
+        if (seen.shape[0], seen.shape[2]) != (batch, length):
+            raise GoldenError(argument, f"shape {tensor.shape} does not go with the {batch} x {length} tokens of key")
         return Source(argument, seen.shape[3], [Dense(span.of(seen)) for span in spans])
 
-    return Storage([span.count for span in spans], shape[2], source)
+    return Storage([span.count for span in spans], length, source)
 
 
 def _listed(

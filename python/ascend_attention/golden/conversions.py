@@ -9,7 +9,7 @@ from typing import Any
 
 from ascend_attention.golden.attention import EXACT, Flow, Rescale, device_flow
 from ascend_attention.golden.errors import GoldenError
-from ascend_attention.golden.numbers import Array, Format, as_array, format_of
+from ascend_attention.golden.numbers import Array, Format, common_format, format_of
 
 # (stored rows, key head, first row) -> numbers; the rows are first, first + 1, ... of a sequence
 Convert = Callable[[Array, int, int], Array]
@@ -40,9 +40,8 @@ def plain(query: Any, key: Any, value: Any, exact: bool) -> Conversions:
     """query, key and value of one 16-bit dtype, which attention_out has too."""
     number = format_of(query, "query")
     for name, given in (("key", key), ("value", value)):
-        for array in given if isinstance(given, (list, tuple)) else [given]:
-            if format_of(array, name).name != number.name:
-                raise GoldenError(name, f"dtype {array.dtype} differs from query's {as_array(query, 'query').dtype}")
+        if common_format(given, name).name != number.name:
+            raise GoldenError(name, f"is {common_format(given, name).name}, query is {number.name}")
     return Conversions(
         flow=EXACT if exact else device_flow(number),
         query=lambda stored, b: number.decode(stored),

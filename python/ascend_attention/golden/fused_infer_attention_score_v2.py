@@ -11,7 +11,7 @@ import numpy as np
 from ascend_attention.golden import bias, cache, conversions, layouts, lengths, sequences, visibility
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.lengths import Lengths
-from ascend_attention.golden.numbers import Array, as_array, format_of
+from ascend_attention.golden.numbers import Array, as_array, common_format, format_of
 
 LAYOUTS = (
     "BSH", "BSND", "BNSD", "BNSD_BSND", "BSH_NBSD", "BSND_NBSD", "BNSD_NBSD", "TND", "TND_NTD", "NTD_TND",
@@ -24,7 +24,7 @@ def fused_infer_attention_score_v2(
     value: Array | Listing[Array],
     *,
     query_rope: Array | None = None,
-    key_rope: Array | None = None,
+    key_rope: Array | Listing[Array] | None = None,
     pse_shift: Array | None = None,
     atten_mask: Array | None = None,
     actual_seq_qlen: Lengths = None,
@@ -101,22 +101,18 @@ def fused_infer_attention_score_v2(
     )
     q = layouts.by_head(as_array(query, "query"), layout.query, heads, "query")
 
-    one_row = not layout.packed and q.shape[2] == 1  # lengths of query, sparse_mode and tokens have no meaning then
-
-    if layout.packed:
-        spans = lengths.packed_cumulative(actual_seq_qlen, q.shape[2], "actual_seq_qlen")
-    else:
-        counts = lengths.per_batch(None if one_row else actual_seq_qlen, [q.shape[2]] * q.shape[0], "actual_seq_qlen")
-        spans = lengths.padded(counts)
+    one_row = not layout.packed and q.shape[2] == 1  # lengths of query have no meaning then
+    spans = lengths.of_queries(None if one_row else actual_seq_qlen, layout, q, "actual_seq_qlen")
     store = cache.stored(key, layout, key_heads, len(spans), actual_seq_kvlen, block_table, block_size)
     rope = _rope(query_rope, key_rope, layout, heads, q, store)
 
     mode = sparse_mode
-    if one_row and rope is None:
+    if one_row and rope is None:  # sparse_mode and tokens have no meaning either
         mode = 0 if atten_mask is None else 1
+    mask = visibility.one_row_mask(atten_mask) if one_row and mode < 2 else atten_mask
     full = None if layout.packed else (q.shape[2], store.longest)
     sees = visibility.of_sequences(
-        mode, pre_tokens, next_tokens, atten_mask, [span.count for span in spans], store.lengths, full
+        mode, pre_tokens, next_tokens, mask, [span.count for span in spans], store.lengths, full
     )
     call = sequences.Call(
         query=q,
@@ -148,7 +144,7 @@ def fused_infer_attention_score_v2(
 
 def _rope(
     query_rope: Array | None,
-    key_rope: Array | None,
+    key_rope: Array | Listing[Array] | None,
     layout: layouts.Layout,
     heads: int,
     query: Array,
@@ -158,7 +154,7 @@ def _rope(
         return None
     if query_rope is None or key_rope is None:
         raise GoldenError("query_rope" if key_rope is None else "key_rope", "is given without the other rope")
-    query_number, key_number = format_of(query_rope, "query_rope"), format_of(key_rope, "key_rope")
+    query_number, key_number = format_of(query_rope, "query_rope"), common_format(key_rope, "key_rope")
     by_head = layouts.by_head(query_rope, layout.query, heads, "query_rope")
     if by_head.shape[:3] != query.shape[:3]:
         raise GoldenError("query_rope", f"shape {query_rope.shape} does not go with the rows of query")

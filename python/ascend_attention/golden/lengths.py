@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascend_attention.golden.errors import GoldenError
-from ascend_attention.golden.layouts import Span
+from ascend_attention.golden.layouts import Layout, Span
 from ascend_attention.golden.numbers import Array
 
 Lengths = Listing[int] | Array | None
@@ -81,3 +81,10 @@ def packed_cumulative(given: Lengths, total: int, argument: str) -> list[Span]:
             argument, f"{ends} has to be cumulative: an entry is smaller than the one before it, or than 0"
         )
     return packed([end - start for start, end in zip(starts, ends, strict=True)], total, argument)
+
+
+def of_queries(given: Lengths, layout: Layout, query: Array, argument: str) -> list[Span]:
+    """The sequences of query, seen as (B, N, S, D): cumulative lengths in packed layouts, else one for each."""
+    if layout.packed:
+        return packed_cumulative(given, query.shape[2], argument)
+    return padded(per_batch(given, [query.shape[2]] * query.shape[0], argument))

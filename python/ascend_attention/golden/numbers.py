@@ -72,3 +72,13 @@ def format_of(given: object, argument: str) -> Format:
         argument,
         f"dtype {array.dtype} is not float16, bfloat16 (ml_dtypes) or uint16 (bfloat16 bits), as it has to be here",
     )
+
+
+def common_format(given: object, argument: str) -> Format:
+    """The format of a tensor, or of all tensors of a list."""
+    if not isinstance(given, (list, tuple)):
+        return format_of(given, argument)
+    formats = [format_of(entry, argument) for entry in given]
+    if not formats or any(number != formats[0] for number in formats):
+        raise GoldenError(argument, "a list of tensors needs at least one, and all of one dtype")
+    return formats[0]

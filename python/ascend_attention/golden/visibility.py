@@ -99,14 +99,17 @@ def band(sparse_mode: int, pre_tokens: int, next_tokens: int, queries: int, keys
     raise GoldenError("sparse_mode", f"{sparse_mode} is not one of 0, 1, 2, 3 and 4")
 
 
+def one_row_mask(mask: Array | None) -> Array | None:
+    """A query of one row may leave the row's axis out: (B, KV_S) as (B, 1, KV_S)."""
+    return mask[:, None] if isinstance(mask, np.ndarray) and mask.ndim == 2 else mask
+
+
 def mask_planes(mask: Array, batch: int, queries: int, keys: int) -> Array:
     """The explicit mask as (1 or B, >= queries, >= keys), from any documented shape; padding stays on."""
     if not isinstance(mask, np.ndarray) or mask.dtype not in (np.bool_, np.int8, np.uint8):
         raise GoldenError("atten_mask", f"must be a bool, int8 or uint8 array, not {getattr(mask, 'dtype', mask)}")
     shape = mask.shape
-    if queries == 1 and mask.ndim == 2:
-        mask = mask[:, None]  # (B, KV_S)
-    elif mask.ndim == 2:
+    if mask.ndim == 2:
         mask = mask[None]
     elif mask.ndim == 4 and shape[1] == 1:
         mask = mask[:, 0]
