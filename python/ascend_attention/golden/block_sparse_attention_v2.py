@@ -11,7 +11,7 @@ from ascend_attention.golden import cache, conversions, layouts, lengths, sequen
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.layouts import Span
 from ascend_attention.golden.lengths import Lengths
-from ascend_attention.golden.numbers import Array, as_array
+from ascend_attention.golden.numbers import Array, as_array, format_of
 from ascend_attention.golden.visibility import BlockMap
 
 LAYOUTS = ("TND", "BNSD", "BSND")
@@ -43,6 +43,7 @@ def block_sparse_attention_v2(
     pre_tokens: int = UNLIMITED,
     next_tokens: int = UNLIMITED,
     softmax_lse_flag: int = 0,
+    attention_out_dtype: Literal["float16", "bfloat16"] | None = None,
     dtype_flow: Literal["exact", "device"] = "exact",
 ) -> tuple[Array, Array]:
     """(attention_out, softmax_lse): query head n of sequence b sees key j from row i iff
@@ -51,6 +52,8 @@ def block_sparse_attention_v2(
     Lengths are those of each sequence, not cumulative, and needed in layout TND. block_shape is [128, 128] if it is not
     given; the last block of a sequence may be partial. softmax_lse is (T, N, 1), (B, N, S, 1) or (B, S, N, 1), with
     softmax_lse_flag 0 it is empty. Rows of a query block without a selected key block are zeros with softmax_lse +inf.
+
+    attention_out_dtype stands for the dtype of the C interface's output tensor: None is query's, bfloat16 for FP8.
 
     inner_precise (0, 1 or 4) has no influence here. atten_mask, block_table and the arguments that belong to them are
     not part of this operator's version; they have to keep their defaults. Number flows and errors as in
@@ -93,6 +96,8 @@ def block_sparse_attention_v2(
     # Quantisation plugs in here: another Conversions where query, key and value are FP8.
     _refuse_scales(q_dequant_scale=q_dequant_scale, k_dequant_scale=k_dequant_scale, v_dequant_scale=v_dequant_scale)
     numbers = conversions.plain(query, key, value, exact)
+    if attention_out_dtype not in (None, format_of(query, "query").name):
+        raise GoldenError("attention_out_dtype", f"is {attention_out_dtype}, query is {format_of(query, 'query').name}")
     out, lse = sequences.compute(call, numbers)
     return out, lse if softmax_lse_flag else np.zeros(0, np.float32)
 
