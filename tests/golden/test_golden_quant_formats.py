@@ -118,26 +118,23 @@ def test_per_channel_shapes(shape: tuple[int, ...]) -> None:
     numbers = np.arange(KV_N * D, dtype=np.float32)
     scale = quant.key_value_scale(numbers.reshape(shape), 0, B, KV_N, D, "dequant_scale_key")
     for b in range(B):
-        part = scale.of_sequence(b, 11, None)
-        assert part.shape == (KV_N, 1, D)
-        assert all(part[n, 0, d] == n * D + d for n in range(KV_N) for d in range(D))
+        for n in range(KV_N):
+            assert scale.read(b, n, 0, 11, None).tolist() == [[n * D + d for d in range(D)]]
 
 
 def test_other_dense_shapes() -> None:
-    tensor = quant.key_value_scale(np.array([0.5], np.float16), 0, B, KV_N, D, "x").of_sequence(2, 5, None)
-    assert tensor.shape == (1, 1, 1) and tensor[0, 0, 0] == 0.5
-    per_head = quant.key_value_scale(np.arange(KV_N, dtype=np.float32), 2, B, KV_N, D, "x").of_sequence(1, 7, None)
-    assert per_head.shape == (KV_N, 1, 1) and per_head[:, 0, 0].tolist() == [0, 1]
+    tensor = quant.key_value_scale(np.array([0.5], np.float16), 0, B, KV_N, D, "x")
+    assert tensor.read(2, 1, 0, 5, None).tolist() == [[0.5]]
+    per_head = quant.key_value_scale(np.arange(KV_N, dtype=np.float32), 2, B, KV_N, D, "x")
+    assert [per_head.read(1, n, 0, 7, None).tolist() for n in range(KV_N)] == [[[0.0]], [[1.0]]]
     for length in (KV_S, KV_S + 4):  # longer than KV_S is allowed
         tokens = np.arange(B * length, dtype=np.float32).reshape(B, length)
         for array in (tokens, tokens[None]):
-            part = quant.key_value_scale(array, 1, B, KV_N, D, "x").of_sequence(1, 7, None)
-            assert part.shape == (1, 7, 1)
-            assert part[0, :, 0].tolist() == [length + t for t in range(7)]
+            scale = quant.key_value_scale(array, 1, B, KV_N, D, "x")
+            assert scale.read(1, 1, 3, 7, None).tolist() == [[length + t] for t in range(3, 7)]
         both = np.arange(B * KV_N * length, dtype=np.float32).reshape(B, KV_N, length)
-        part = quant.key_value_scale(both, 3, B, KV_N, D, "x").of_sequence(2, 6, None)
-        assert part.shape == (KV_N, 6, 1)
-        assert all(part[n, t, 0] == both[2, n, t] for n in range(KV_N) for t in range(6))
+        scale = quant.key_value_scale(both, 3, B, KV_N, D, "x")
+        assert all(scale.read(2, n, 1, 6, None).tolist() == [[both[2, n, t]] for t in range(1, 6)] for n in range(KV_N))
 
 
 @pytest.mark.parametrize("mode", [4, 5])
@@ -146,13 +143,27 @@ def test_paged_shapes(mode: int, seed: int) -> None:
     array = rng.normal(size=(BLOCKS, SIZE) if mode == 4 else (BLOCKS, KV_N, SIZE)).astype(np.float32)
     scale = quant.key_value_scale(array, mode, B, KV_N, D, "x")
     blocks = np.array([7, 0, 5, -123456], np.int32)  # the last is not used by 20 tokens
-    part = np.broadcast_to(scale.of_sequence(1, KV_S, blocks), (KV_N, KV_S, 1))
-    for n in range(KV_N):
-        for t in range(KV_S):
-            at = (blocks[t // SIZE], t % SIZE) if mode == 4 else (blocks[t // SIZE], n, t % SIZE)
-            assert part[n, t, 0] == array[at]
+    for first, last in ((0, KV_S), (3, 9), (8, 16), (5, 5)):
+        for n in range(KV_N):
+            part = scale.read(1, n, first, last, blocks)
+            assert part.shape == (last - first, 1)
+            for t in range(first, last):
+                at = (blocks[t // SIZE], t % SIZE) if mode == 4 else (blocks[t // SIZE], n, t % SIZE)
+                assert part[t - first, 0] == array[at]
     with pytest.raises(GoldenError, match="block_table"):
-        scale.of_sequence(1, KV_S, None)
+        scale.read(1, 0, 0, KV_S, None)
+
+
+def test_too_few_entries_are_refused() -> None:
+    for length in (1, KV_S):
+        dense = quant.key_value_scale(np.ones((B, length), np.float32), 1, B, KV_N, D, "dequant_scale_key")
+        with pytest.raises(GoldenError, match="dequant_scale_key"):
+            dense.read(0, 0, 0, length + 1, None)
+    paged = quant.key_value_scale(np.ones((BLOCKS, SIZE), np.float32), 4, B, KV_N, D, "dequant_scale_key")
+    for ids in ([0, BLOCKS], [0, -1]):
+        assert paged.read(0, 0, 0, SIZE, np.array(ids)).shape == (SIZE, 1)
+        with pytest.raises(GoldenError, match="dequant_scale_key"):
+            paged.read(0, 0, 0, SIZE + 1, np.array(ids))
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,8 @@ class Flow:
     work: str  # "float64" or "float32": scores, softmax, results before their last rounding
     product: Callable[[Array, Array, Array | None], Array]  # query (heads, rows, D), key (keys, D), kept (rows, keys)
     operand: Callable[[Array, Array], Array]  # exponentials and their sums -> left operand of the second product
+    after: float = 1.0  # what the second product is multiplied by
+    tile: int | None = None  # keys that share a running maximum; None: the maximum of the row, known beforehand
 
 
 def attend(sequence: Sequence, scale: float, flow: Flow) -> None:
@@ -88,7 +90,8 @@ def attend(sequence: Sequence, scale: float, flow: Flow) -> None:
                     continue
                 scores = _scores(sequence, keys, heads, rows, columns, near, kept, scale, flow)
                 sink = None if sequence.sink is None else sequence.sink[heads, None, None].astype(flow.work)
-                output, lse = _softmax_times_value(scores, kept, values[near], sink, flow)
+                softmax_times_value = _softmax_times_value if flow.tile is None else _softmax_times_value_by_tiles
+                output, lse = softmax_times_value(scores, kept, values[near], sink, flow)
                 sequence.output[heads, rows] = output
                 sequence.lse[heads, rows] = lse
 
@@ -151,7 +154,45 @@ def _softmax_times_value(
     if sink is not None:
         total += np.exp(sink - maximum)
     total[:, ~seen] = 1
-    output = _weighted_sum(flow.operand(weights, total), kept, value) / total
+    output = _weighted_sum(flow.operand(weights, total), kept, value)
+    if flow.after != 1:
+        output *= output.dtype.type(flow.after)
+    output /= total
+    lse = (maximum + np.log(total))[..., 0]
+    output[:, ~seen] = 0
+    lse[:, ~seen] = np.inf
+    return output, lse
+
+
+def _softmax_times_value_by_tiles(
+    scores: Array, kept: Array | None, value: Array, sink: Array | None, flow: Flow
+) -> tuple[Array, Array]:
+    """The same as a kernel does it that sees flow.tile keys at a time: what it has is rescaled when the maximum rises.
+
+    Only where exponentials are rounded to a fixed step does it matter which maximum they refer to.
+    """
+    assert flow.tile is not None
+    seen = np.ones(scores.shape[1], bool) if kept is None else kept.any(axis=1)
+    if kept is not None:
+        np.copyto(scores, -np.inf, where=~kept)
+    after = scores.dtype.type(flow.after)
+    maximum = np.full((*scores.shape[:2], 1), -np.inf, scores.dtype)
+    total = np.zeros_like(maximum)
+    if sink is not None:
+        maximum, total = np.broadcast_to(sink, maximum.shape), total + 1
+    output = np.zeros((*scores.shape[:2], value.shape[1]), scores.dtype)
+    for first in range(0, scores.shape[2], flow.tile):
+        part = slice(first, first + flow.tile)
+        higher = np.maximum(maximum, scores[:, :, part].max(axis=2, keepdims=True))
+        reference = np.where(np.isneginf(higher), 0, higher)  # rows that have seen nothing so far
+        weights = np.exp(scores[:, :, part] - reference)
+        keep = np.exp(maximum - reference)
+        total = total * keep + weights.sum(axis=2, keepdims=True)
+        near = None if kept is None else kept[:, part]
+        output = output * keep + _weighted_sum(flow.operand(weights, total), near, value[part]) * after
+        maximum = higher
+    total[:, ~seen] = 1
+    output /= total
     lse = (maximum + np.log(total))[..., 0]
     output[:, ~seen] = 0
     lse[:, ~seen] = np.inf
@@ -206,6 +247,8 @@ def _scores_by_channel(query: Array, key: Array, kept: Array | None) -> Array:
 EXACT = Flow("float64", lambda query, key, kept: _product(query, key.T), lambda weights, total: weights)
 
 
-def device_flow(number: Format) -> Flow:
-    """The plain peer of a kernel whose second product takes operands of this dtype."""
+def device_flow(number: Format | None) -> Flow:
+    """The plain peer of a kernel whose second product takes operands of this dtype; None: rounded by somebody else."""
+    if number is None:
+        return Flow("float32", _scores_by_channel, lambda weights, total: weights)
     return Flow("float32", _scores_by_channel, lambda weights, total: number.round(weights))

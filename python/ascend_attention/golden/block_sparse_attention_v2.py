@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from ascend_attention.golden import cache, conversions, layouts, lengths, sequences
+from ascend_attention.golden import cache, conversions, layouts, lengths, quantised, sequences
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.layouts import Span
 from ascend_attention.golden.lengths import Lengths
-from ascend_attention.golden.numbers import Array, as_array, format_of
+from ascend_attention.golden.numbers import Array, as_array
 from ascend_attention.golden.visibility import BlockMap
 
 LAYOUTS = ("TND", "BNSD", "BSND")
@@ -53,7 +53,10 @@ def block_sparse_attention_v2(
     given; the last block of a sequence may be partial. softmax_lse is (T, N, 1), (B, N, S, 1) or (B, S, N, 1), with
     softmax_lse_flag 0 it is empty. Rows of a query block without a selected key block are zeros with softmax_lse +inf.
 
-    attention_out_dtype stands for the dtype of the C interface's output tensor: None is query's, bfloat16 for FP8.
+    query, key and value may be FP8 e4m3fn (an ml_dtypes array, or uint8 bits). block_shape is needed then, and a scale
+    (float32) for each block of rows: q_dequant_scale of shape (B, N, blocks, 1), k_dequant_scale and v_dequant_scale of
+    (B, KV_N, blocks, 1). attention_out_dtype stands for the dtype of the C interface's output tensor: None is query's,
+    bfloat16 for FP8, which the device flow returns as uint16 bits.
 
     inner_precise (0, 1 or 4) has no influence here. atten_mask, block_table and the arguments that belong to them are
     not part of this operator's version; they have to keep their defaults. Number flows and errors as in
@@ -93,11 +96,9 @@ def block_sparse_attention_v2(
         output_axes=layout.output,
         lse_axes=LSE_AXES[layout.query],
     )
-    # Quantisation plugs in here: another Conversions where query, key and value are FP8.
-    _refuse_scales(q_dequant_scale=q_dequant_scale, k_dequant_scale=k_dequant_scale, v_dequant_scale=v_dequant_scale)
-    numbers = conversions.plain(query, key, value, exact)
-    if attention_out_dtype not in (None, format_of(query, "query").name):
-        raise GoldenError("attention_out_dtype", f"is {attention_out_dtype}, query is {format_of(query, 'query').name}")
+    scales = quantised.BlockScales(q_dequant_scale, k_dequant_scale, v_dequant_scale, attention_out_dtype)
+    longest = (_longest(q, spans, layout), _longest(k, key_spans, layout))
+    numbers = scales.conversions(query, key, value, block_shape, len(spans), (heads, key_heads), longest, exact)
     out, lse = sequences.compute(call, numbers)
     return out, lse if softmax_lse_flag else np.zeros(0, np.float32)
 
@@ -119,13 +120,16 @@ def _maps(
         raise GoldenError("block_sparse_mask", "must hold 1 (computed) and 0 (skipped), as int8, uint8 or bool")
     sizes = [len(queries[1]), heads]
     for (array, spans), each in zip((queries, keys), shape[:2], strict=True):
-        longest = max((span.count for span in spans), default=0) if layout.packed else array.shape[2]
-        sizes.append(-(-longest // each))
+        sizes.append(-(-_longest(array, spans, layout) // each))
     if list(blocks.shape) != sizes:
         raise GoldenError(
             "block_sparse_mask", f"shape {blocks.shape} is not {tuple(sizes)}: B, N, blocks of rows and of keys"
         )
     return [BlockMap(span.count, blocks[b] != 0, shape[0], shape[1]) for b, span in enumerate(keys[1])]
+
+
+def _longest(array: Array, spans: list[Span], layout: layouts.Layout) -> int:
+    return max((span.count for span in spans), default=0) if layout.packed else array.shape[2]
 
 
 def _spans(given: Lengths, layout: layouts.Layout, array: Array, argument: str) -> list[Span]:
@@ -147,9 +151,3 @@ def _refuse_unless(default: object, **arguments: object) -> None:
     for name, given in arguments.items():
         if given is not default and (default is None or given != default):
             raise GoldenError(name, f"this version of the operator knows nothing but {default} here")
-
-
-def _refuse_scales(**arguments: object) -> None:
-    for name, given in arguments.items():
-        if given is not None:
-            raise GoldenError(name, "there is nothing to dequantise in a call with 16-bit tensors")

@@ -26,7 +26,8 @@ class Conversions:
     query: Callable[[Array, int], Array]  # (stored rows (N, s1, D), b)
     key: Callable[[int], Convert]  # of sequence b
     value: Callable[[int], Convert]
-    finish: Callable[[Array, Array], Array]  # (result, the same memory as (B, N, S, D)) -> attention_out
+    # (result, the same memory as (B, N, S, D), bool (B, N, S): rows that see a key) -> attention_out
+    finish: Callable[[Array, Array, Array], Array]
     rescale: Callable[[int], Rescale | None] = lambda b: None  # what the product of query and key goes through
 
 
@@ -47,8 +48,13 @@ def plain(query: Any, key: Any, value: Any, exact: bool) -> Conversions:
         query=lambda stored, b: number.decode(stored),
         key=lambda b: decoded(number),
         value=lambda b: decoded(number),
-        finish=lambda result, by_head: result if exact else number.encode(result),
+        finish=rounded_to(number, exact),
     )
+
+
+def rounded_to(number: Format, exact: bool) -> Callable[[Array, Array, Array], Array]:
+    """The last step without quantisation: one rounding, and none in the exact flow."""
+    return lambda result, by_head, seen: result if exact else number.encode(result)
 
 
 def decoded(number: Format) -> Convert:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ascend_attention.golden import bias, cache, conversions, layouts, lengths, sequences, visibility
+from ascend_attention.golden import bias, cache, conversions, layouts, lengths, quantised, sequences, visibility
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.lengths import Lengths
 from ascend_attention.golden.numbers import Array, as_array, common_format, format_of
@@ -75,6 +75,11 @@ def fused_infer_attention_score_v2(
     are zeros with softmax_lse +inf, whatever inner_precise says. Without return_softmax_lse the second result is one
     float32 zero, shape [1]. Reserved arguments have to be None.
 
+    key and value of int8, or of int4 (eight in an int32, low nibble first), need dequant_scale_key and
+    dequant_scale_value, in the shapes of key_quant_mode and value_quant_mode. query, key and value of int8 with rope
+    need dequant_scale_query too and give the dtype of query_rope. quant_scale_out gives int8, as float64 in the exact
+    flow. docs/numerics.md has the formulas and what the plain peer rounds.
+
     This computes meaning, it does not check legality: modes 2, 3 and 4 do without atten_mask here, for example.
     Arguments that contradict each other or mean nothing raise GoldenError, a ValueError that names one of them.
     """
@@ -96,6 +101,7 @@ def fused_infer_attention_score_v2(
         dequant_scale_key_rope_dtype=dequant_scale_key_rope_dtype,
     )
     layout = layouts.layout_of(input_layout, LAYOUTS)
+    key, value = quantised.unpacked(key, "key"), quantised.unpacked(value, "value")
     heads, key_heads = layouts.head_counts(
         num_query_heads, num_key_value_heads, "num_query_heads", "num_key_value_heads"
     )
@@ -127,17 +133,24 @@ def fused_infer_attention_score_v2(
         bias=bias.of_sequences(pse_shift, len(spans), heads, full),
         sink=bias.sink_scores(learnable_sink, heads),
     )
-    # Quantisation plugs in here: another Conversions where query is int8, or key and value are int8 or int4.
-    _refuse_scales(
-        dequant_scale_query=dequant_scale_query,
-        dequant_scale_key=dequant_scale_key,
-        dequant_offset_key=dequant_offset_key,
-        dequant_scale_value=dequant_scale_value,
-        dequant_offset_value=dequant_offset_value,
-        quant_scale_out=quant_scale_out,
-        quant_offset_out=quant_offset_out,
+    scales = quantised.FusedInferScales(
+        dequant_scale_query,
+        dequant_scale_key,
+        dequant_offset_key,
+        dequant_scale_value,
+        dequant_offset_value,
+        (key_quant_mode, value_quant_mode),
+        key_heads,
     )
-    numbers = conversions.plain(query, key, value, exact)
+    numbers = scales.conversions(query, key, value, query_rope, call, store, layout, exact)
+    numbers = quantised.with_output(
+        numbers,
+        quant_scale_out,
+        quant_offset_out,
+        (heads, call.values.dim),
+        ("quant_scale_out", "quant_offset_out"),
+        exact,
+    )
     out, lse = sequences.compute(call, numbers)
     return out, lse if return_softmax_lse else np.zeros(1, np.float32)
 
@@ -165,9 +178,3 @@ def _refuse_reserved(**arguments: object) -> None:
     for name, given in arguments.items():
         if given is not None:
             raise GoldenError(name, "is reserved and means nothing yet: leave it None")
-
-
-def _refuse_scales(**arguments: object) -> None:
-    for name, given in arguments.items():
-        if given is not None:
-            raise GoldenError(name, "there is nothing to quantise or dequantise in a call with 16-bit tensors")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Listing
 from typing import Literal
 
-from ascend_attention.golden import bias, cache, conversions, layouts, lengths, sequences, visibility
+from ascend_attention.golden import bias, cache, conversions, layouts, lengths, quantised, sequences, visibility
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.lengths import Lengths
 from ascend_attention.golden.numbers import Array, as_array
@@ -43,7 +43,10 @@ def prompt_flash_attention(
     next_tokens is 0 by default: with sparse_mode 0 and a mask that hides everything right of the diagonal, whatever the
     mask says there. Without a mask the token limits have no influence. A query of one row is treated like any other.
 
-    Number flows, dtypes, rows that see nothing and errors as in fused_infer_attention_score_v2. padding_mask is
+    query, key and value of int8 need deq_scale1, quant_scale1 and deq_scale2 (float32, or the deq scales uint64 in the
+    packed form) and give float16; quant_scale2 and quant_offset2 give int8 from any input (formulas: docs/numerics.md).
+
+    Number flows, 16-bit dtypes, rows that see nothing and errors as in fused_infer_attention_score_v2. padding_mask is
     reserved and has to be None.
     """
     exact = conversions.is_exact(dtype_flow)
@@ -70,19 +73,8 @@ def prompt_flash_attention(
         lse_axes=layout.lse,
         bias=bias.of_sequences(pse_shift, len(spans), heads, full),
     )
-    # Quantisation plugs in here: another Conversions where query is int8 or quant_scale2 is given.
-    _refuse_scales(
-        deq_scale1=deq_scale1,
-        quant_scale1=quant_scale1,
-        deq_scale2=deq_scale2,
-        quant_scale2=quant_scale2,
-        quant_offset2=quant_offset2,
+    numbers = quantised.prompt(query, key, value, deq_scale1, quant_scale1, deq_scale2, exact)
+    numbers = quantised.with_output(
+        numbers, quant_scale2, quant_offset2, (heads, call.values.dim), ("quant_scale2", "quant_offset2"), exact
     )
-    numbers = conversions.plain(query, key, value, exact)
     return sequences.compute(call, numbers)[0]
-
-
-def _refuse_scales(**arguments: object) -> None:
-    for name, given in arguments.items():
-        if given is not None:
-            raise GoldenError(name, "there is nothing to quantise or dequantise in a call with 16-bit tensors")

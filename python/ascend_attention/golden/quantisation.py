@@ -8,7 +8,7 @@ allow for them fit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -174,23 +174,31 @@ MODE_NAMES = (
 class KeyValueScale:
     """A scale or offset of key or value in any documented shape, found by sequence.
 
-    values is (B or 1, KV_N or 1, KV_S or 1, D or 1); with ``paged`` it is (blocknum, KV_N or 1, blocksize, 1), and a
-    token's entry lies where block_table puts the token.
+    values is (B or 1, KV_N or 1, KV_S or 1, D or 1). "by block" it is (blocknum, KV_N or 1, blocksize, 1): a token's
+    entry lies where block_table puts the token.
     """
 
     values: Array
-    paged: bool
+    lies: Literal["once", "by token", "by block"]
+    argument: str
 
-    def of_sequence(self, batch: int, keys: int, blocks: Array | None) -> Array:
-        """(KV_N or 1, keys or 1, D or 1) of one sequence; ``blocks`` is its used part of block_table."""
-        if not self.paged:
-            return np.asarray(self.values[batch % self.values.shape[0], :, :keys])
+    def read(self, batch: int, head: int, first: int, last: int, blocks: Array | None) -> Array:
+        """(tokens or 1, D or 1) for these tokens of one sequence; ``blocks`` is its row of block_table."""
+        by_batch, by_head, size = self.values.shape[:3]
+        if self.lies == "once":
+            return np.asarray(self.values[0, head % by_head])
+        if self.lies == "by token":
+            if size < last:
+                raise GoldenError(self.argument, f"has entries for {size} tokens, a sequence has {last}")
+            return np.asarray(self.values[batch, head % by_head, first:last])
         if blocks is None:
             raise GoldenError("block_table", "quant modes 4 and 5 keep scales by block: they need it")
-        size = self.values.shape[2]
-        by_head = self.values[np.asarray(blocks)[: -(-keys // size)]].transpose(1, 0, 2, 3)
-        tokens: Array = by_head.reshape(by_head.shape[0], -1, 1)[:, :keys]
-        return tokens
+        start, stop = first // size, -(-last // size)
+        ids = blocks[start:stop]
+        if len(ids) and not 0 <= ids.min() <= ids.max() < by_batch:
+            raise GoldenError(self.argument, f"has {by_batch} blocks, a sequence uses block {ids.max()}")
+        tokens: Array = self.values[ids, head % by_head].reshape(-1, 1)
+        return tokens[first - start * size : last - start * size]
 
 
 def key_value_scale(array: Any, mode: int, batch: int, heads: int, dim: int, argument: str) -> KeyValueScale:
@@ -207,20 +215,20 @@ def key_value_scale(array: Any, mode: int, batch: int, heads: int, dim: int, arg
     values = scale_values(array, argument)
     shape = values.shape
     if mode == 0 and values.size == 1:
-        return KeyValueScale(values.reshape(1, 1, 1, 1), False)
+        return KeyValueScale(values.reshape(1, 1, 1, 1), "once", argument)
     bare = shape[1:] if len(shape) > 1 and shape[0] == 1 else shape
     if mode == 0 and any(s in ((heads, 1, dim), (heads, dim), (heads * dim,)) for s in (shape, bare)):
-        return KeyValueScale(values.reshape(1, heads, 1, dim), False)
+        return KeyValueScale(values.reshape(1, heads, 1, dim), "once", argument)
     if mode == 1 and any(len(s) == 2 and s[0] == batch for s in (shape, bare)):
-        return KeyValueScale(values.reshape(batch, 1, -1, 1), False)
+        return KeyValueScale(values.reshape(batch, 1, -1, 1), "by token", argument)
     if mode == 2 and shape == (heads,):
-        return KeyValueScale(values.reshape(1, heads, 1, 1), False)
+        return KeyValueScale(values.reshape(1, heads, 1, 1), "once", argument)
     if mode == 3 and len(shape) == 3 and shape[:2] == (batch, heads):
-        return KeyValueScale(values[..., None], False)
+        return KeyValueScale(values[..., None], "by token", argument)
     if mode == 4 and len(shape) == 2:
-        return KeyValueScale(values[:, None, :, None], True)
+        return KeyValueScale(values[:, None, :, None], "by block", argument)
     if mode == 5 and len(shape) == 3 and shape[1] == heads:
-        return KeyValueScale(values[..., None], True)
+        return KeyValueScale(values[..., None], "by block", argument)
     if mode not in range(len(MODE_NAMES)):
         raise GoldenError(argument, f"quant mode {mode} is not one of 0 to {len(MODE_NAMES) - 1}")
     raise GoldenError(

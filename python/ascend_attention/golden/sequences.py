@@ -73,4 +73,4 @@ def compute(call: Call, numbers: Conversions) -> tuple[Array, Array]:
             sink=call.sink,
         )
         attention.attend(sequence, call.scale, numbers.flow)
-    return numbers.finish(result, output), all_lse[..., None]
+    return numbers.finish(result, output, ~np.isposinf(lse)), all_lse[..., None]
