@@ -129,6 +129,12 @@ std::string SequenceText(const Scene& scene, const Sequence& sequence) {
                                  : Concat("; row 0 sees ", first, ", row ", sequence.rows - 1, " ", last));
 }
 
+// The documents' default stands for all there are.
+std::string TokensText(int64_t tokens) {
+    constexpr int64_t kAll = 2147483647;
+    return tokens >= kAll ? "all" : tokens < 0 ? Concat("(", tokens, ")") : std::to_string(tokens);
+}
+
 std::string SeesText(const Scene& scene) {
     const Request& request = scene.request;
     const char* mask = request.atten_mask ? ", where atten_mask is zero" : "";
@@ -137,8 +143,8 @@ std::string SeesText(const Scene& scene) {
     }
     switch (request.sparse_mode) {
         case 0:
-            return request.atten_mask ? Concat("sparse_mode 0: row i sees keys i - ", request.pre_tokens, " to i + ",
-                                               request.next_tokens, mask)
+            return request.atten_mask ? Concat("sparse_mode 0: row i sees keys i - ", TokensText(request.pre_tokens),
+                                               " to i + ", TokensText(request.next_tokens), mask)
                                       : "sparse_mode 0 without atten_mask: every key; pre_tokens and next_tokens have "
                                         "no effect";
         case 1:
@@ -148,9 +154,9 @@ std::string SeesText(const Scene& scene) {
         case 3:
             return "sparse_mode 3: row i sees keys 0 to i + (keys - queries); the content of atten_mask is not read";
         case 4:
-            return Concat("sparse_mode 4: around the diagonal i + (keys - queries), row i sees from ",
-                          request.pre_tokens, " before to ", request.next_tokens,
-                          " after; the content of atten_mask is not read");
+            return Concat("sparse_mode 4: with d = i + (keys - queries), row i sees keys d - ",
+                          TokensText(request.pre_tokens), " to d + ", TokensText(request.next_tokens),
+                          "; the content of atten_mask is not read");
         default:
             return Concat("sparse_mode ", request.sparse_mode);
     }
@@ -266,8 +272,8 @@ Status Explain(const FusedInferAttentionScoreV2Request& request, Contract contra
     AddRules(scene, &page);
     const Status supported = scene.empty_query() ? OkStatus() : CheckSupported(scene);
     page.Add("runs", supported.ok() ? "yes"
-                                    : Concat("not supported yet: ", supported.argument, " ", supported.given, " (",
-                                             supported.allowed, " so far)"));
+                                    : Concat("not supported yet: ", supported.argument, " ", supported.given,
+                                             "; so far: ", supported.allowed));
     *text = page.text();
     return OkStatus();
 }

@@ -4,6 +4,7 @@
 On CPU tensors and NumPy arrays the same device code runs on a simulated NPU.
 
     npu_fused_infer_attention_score_v2   the operator
+    check, explain                       what a call would be refused for, and what it means, without running it
     simulator, contract                  where and by which rules calls run
     AttentionError, AttentionNotSupported, SimulatorError
     sim                                  your own Ascend C kernels
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ascend_attention._core import SimulatorError
     from ascend_attention._errors import AttentionError, AttentionNotSupported
     from ascend_attention._fused_infer_attention_score_v2 import npu_fused_infer_attention_score_v2
+    from ascend_attention._operators import check, explain
     from ascend_attention._report import Report
     from ascend_attention._settings import SimulatorRun, contract, simulator
 
@@ -36,7 +38,9 @@ __all__ = [
     "Report",
     "SimulatorError",
     "SimulatorRun",
+    "check",
     "contract",
+    "explain",
     "golden",
     "npu_fused_infer_attention_score_v2",
     "precision",
@@ -51,7 +55,9 @@ _HOME = {
     "Report": "_report",
     "SimulatorError": "_core",
     "SimulatorRun": "_settings",
+    "check": "_operators",
     "contract": "_settings",
+    "explain": "_operators",
     "npu_fused_infer_attention_score_v2": "_fused_infer_attention_score_v2",
     "simulator": "_settings",
 }

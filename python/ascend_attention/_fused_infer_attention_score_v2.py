@@ -233,9 +233,18 @@ def _described(arguments: dict[str, Any], descriptors: dict[str, _arguments.Desc
     return {**others, **descriptors}
 
 
-def _call_torch(torch: Any, arguments: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
-    importlib.import_module("ascend_attention.torch_ops")  # registers the operator
+def shapes_described(arguments: dict[str, Any]) -> dict[str, Any]:
+    """A call's arguments for the compiled module's checks: tensors of either kind by dtype and shape alone."""
+    arguments = _normalised(arguments)
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and any(isinstance(arguments[name], torch.Tensor) for name in _TENSORS):
+        tensors = _torch_tensors(torch, arguments)
+        return _described(arguments, {n: _arguments.torch_descriptor(t, address=0) for n, t in tensors.items()})
+    arrays = _numpy_arrays(arguments)
+    return _described(arguments, {n: (0, *_arguments.numpy_descriptor(array)[1:]) for n, array in arrays.items()})
 
+
+def _torch_tensors(torch: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     tensors = _given_tensors(arguments, torch.Tensor, "a torch.Tensor, as the other tensors are")
     for name, tensor in tensors.items():
         if tensor.device.type not in ("cpu", "meta"):
@@ -245,6 +254,21 @@ def _call_torch(torch: Any, arguments: dict[str, Any]) -> tuple[torch.Tensor, to
             )  # fmt: skip
     _arguments.require_one_device(NAME, tensors)
     _arguments.require_dense(NAME, tensors)
+    return tensors
+
+
+def _numpy_arrays(arguments: dict[str, Any]) -> dict[str, Any]:
+    arrays = _given_tensors(arguments, np.ndarray, "a numpy.ndarray or torch.Tensor, all of one kind")
+    for name, array in arrays.items():
+        if isinstance(array, np.ma.MaskedArray):
+            _arguments.refuse_type(NAME, name, array, "a plain numpy.ndarray (hide keys with atten_mask)")
+    return arrays
+
+
+def _call_torch(torch: Any, arguments: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    importlib.import_module("ascend_attention.torch_ops")  # registers the operator
+
+    tensors = _torch_tensors(torch, arguments)
     if not all(name in tensors for name in ("query", "key", "value")):
         # The schema cannot express this call; the check that follows always refuses it.
         described = {name: _arguments.torch_descriptor(tensor, address=0) for name, tensor in tensors.items()}
@@ -271,10 +295,7 @@ def _failure_of_kernel() -> Exception | None:
 
 
 def _call_numpy(arguments: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    arrays = _given_tensors(arguments, np.ndarray, "a numpy.ndarray or torch.Tensor, all of one kind")
-    for name, array in arrays.items():
-        if isinstance(array, np.ma.MaskedArray):
-            _arguments.refuse_type(NAME, name, array, "a plain numpy.ndarray (hide keys with atten_mask)")
+    arrays = _numpy_arrays(arguments)
     described = {name: _arguments.numpy_descriptor(array) for name, array in arrays.items()}
     call = _core.FusedInferAttentionScoreV2Call(_described(arguments, described))
     out_shape, out_dtype, lse_shape, lse_dtype = call.outputs()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``check`` and ``explain``: a call judged and put into words, without running anything."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ascend_attention import _core
+from ascend_attention import _fused_infer_attention_score_v2 as fia_v2
+from ascend_attention._arguments import refuse
+from ascend_attention._errors import AttentionError as AttentionError  # documented below
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What ``check`` and ``explain`` need to know of an operator."""
+
+    function: Callable[..., Any]  # its signature says which arguments there are
+    described: Callable[[dict[str, Any]], dict[str, Any]]  # arguments as the compiled module takes them
+    check: Callable[[dict[str, Any]], Any]  # of what `described` gives; raises
+    explain: Callable[[dict[str, Any]], str]
+
+
+OPERATORS = {
+    fia_v2.NAME: Operator(
+        fia_v2.npu_fused_infer_attention_score_v2,
+        fia_v2.shapes_described,
+        _core.FusedInferAttentionScoreV2Call,
+        _core.explain_fused_infer_attention_score_v2,
+    ),
+}
+
+
+def check(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any) -> None:
+    """Says whether a call would be accepted, by raising what the call would raise. Nothing is run or written.
+
+    Looks at dtypes, shapes and lengths only: tensors may hold anything and may be on torch's meta device. Lengths are
+    taken in every form that the operator takes.
+
+    Args:
+        op: the operator, as its name ("npu_fused_infer_attention_score_v2") or the function itself.
+        positional, arguments: those of the call.
+
+    Raises:
+        AttentionError: a documented rule is broken (code 161001, 161002), under the contract in force.
+        AttentionNotSupported: the document allows the call, this package cannot run it yet (code 561003).
+        TypeError: an argument of the wrong Python type, or one that the operator does not have.
+    """
+    operator, described = _read("check", op, positional, arguments)
+    operator.check(described)
+
+
+def explain(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any) -> str:
+    """What a call means, as text: layout, what each row sees, quantisation, results, and the rules it was held to.
+
+    Nothing is run; tensors are looked at as ``check`` does. A call that is legal and not built yet is explained too:
+    its last line says so.
+
+    Args:
+        op: the operator, as its name ("npu_fused_infer_attention_score_v2") or the function itself.
+        positional, arguments: those of the call.
+
+    Raises:
+        AttentionError: a documented rule is broken, under the contract in force.
+        TypeError: an argument of the wrong Python type, or one that the operator does not have.
+
+        print(ascend_attention.explain("npu_fused_infer_attention_score_v2", query, key, value, num_query_heads=8))
+    """
+    operator, described = _read("explain", op, positional, arguments)
+    return operator.explain(described)
+
+
+def _read(
+    caller: str, op: str | Callable[..., Any], positional: tuple[Any, ...], arguments: dict[str, Any]
+) -> tuple[Operator, dict[str, Any]]:
+    name = op if isinstance(op, str) else getattr(op, "__name__", "")
+    operator = OPERATORS.get(name)
+    if operator is None or not (isinstance(op, str) or op is operator.function):
+        refuse(caller, "op", repr(op), ", ".join(OPERATORS))
+    try:
+        bound = inspect.signature(operator.function).bind(*positional, **arguments)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+    bound.apply_defaults()
+    return operator, operator.described(bound.arguments)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check() raises what the call would raise, explain() says what the call means; neither runs anything."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from helpers.doors import OPERATOR
+from helpers.rule_file import read_rules
+
+import ascend_attention
+from ascend_attention import AttentionError, AttentionNotSupported, check, explain
+
+RULES = list(read_rules(Path(__file__).parents[1] / "conformance" / "fia_v2_rules.txt"))
+CODES = {"refuse": 161002, "null": 161001, "later": 561003}
+
+
+def arguments(**changes: Any) -> dict[str, Any]:
+    shapes = {"query": (2, 6, 4, 32), "key": (2, 10, 2, 32), "value": (2, 10, 2, 32)}
+    tensors = {name: torch.empty(shape, dtype=torch.float16, device="meta") for name, shape in shapes.items()}
+    return {**tensors, "input_layout": "BSND", "num_query_heads": 4, "num_key_value_heads": 2, **changes}
+
+
+def line(text: str, name: str) -> str:
+    match = re.search(rf"^{name} +(.*)$", text, re.MULTILINE)
+    assert match, text
+    return match[1]
+
+
+def sequences(text: str) -> list[str]:
+    return re.findall(r"^(?:lengths)? +(sequences? .*|and .* more)$", text, re.MULTILINE)
+
+
+def mask() -> torch.Tensor:
+    return torch.empty(2048, 2048, dtype=torch.bool, device="meta")
+
+
+def test_both_agree_with_every_rule() -> None:
+    explained = 0
+    for rule in RULES:
+        if rule.about_results() or rule.bytes_needed() >= 1 << 30:
+            continue
+        given = rule.arguments()
+        with ascend_attention.contract("extended" if rule.extended else "document"):
+            if rule.verdict == "accept":
+                check(OPERATOR, **given)
+            else:
+                with pytest.raises(AttentionError) as refused:
+                    check(OPERATOR, **given)
+                assert refused.value.code == CODES[rule.verdict], str(rule)
+                assert rule.words in str(refused.value)
+            if rule.verdict in ("refuse", "null"):
+                with pytest.raises(AttentionError) as again:
+                    explain(OPERATOR, **given)
+                assert str(again.value) == str(refused.value)
+                continue
+            text = explain(OPERATOR, **given)
+        explained += 1
+        assert text.startswith(f"{OPERATOR}, {'extended' if rule.extended else 'document'} contract\n")
+        assert line(text, "runs").startswith("yes" if rule.verdict == "accept" else "not supported yet: ")
+        assert sequences(text) or 0 in given["query"].shape
+    assert explained > 200
+
+
+@pytest.mark.parametrize("layout", ["BSH", "BSND", "BNSD", "BNSD_BSND"])
+@pytest.mark.parametrize("lse", [False, True])
+def test_the_explanation_of_results_is_what_a_call_returns(layout: str, lse: bool) -> None:
+    shape = (2, 6, 128) if layout == "BSH" else (2, 4, 4, 32)
+    tensors = {name: torch.empty(shape, dtype=torch.float16, device="meta") for name in ("query", "key", "value")}
+    given = arguments(**tensors, input_layout=layout, num_key_value_heads=4, return_softmax_lse=lse)
+    text = explain(OPERATOR, **given)
+    results = ascend_attention.npu_fused_infer_attention_score_v2(**given)
+    assert line(text, "attention_out") == f"float16 {tuple(results[0].shape)}"
+    assert line(text, "softmax_lse").startswith(f"float32 {tuple(results[1].shape)}")
+
+
+def test_what_each_row_sees() -> None:
+    text = explain(OPERATOR, **arguments(sparse_mode=3, atten_mask=mask(), actual_seq_qlen=[6, 4]))
+    assert sequences(text) == [
+        "sequence 0: 6 queries, 10 keys; row 0 sees keys 0 to 4, row 5 keys 0 to 9",
+        "sequence 1: 4 queries, 10 keys (rows 4 to 5 are padding); row 0 sees keys 0 to 6, row 3 keys 0 to 9",
+    ]
+    text = explain(OPERATOR, **arguments(sparse_mode=4, atten_mask=mask(), pre_tokens=2, next_tokens=-1))
+    assert line(text, "visible").startswith(
+        "sparse_mode 4: with d = i + (keys - queries), row i sees keys d - 2 to d + "
+    )
+    assert sequences(text) == ["sequences 0 to 1: 6 queries, 10 keys; row 0 sees keys 2 to 3, row 5 keys 7 to 8"]
+    text = explain(OPERATOR, **arguments(sparse_mode=3, atten_mask=mask(), actual_seq_kvlen=[3, 0]))
+    assert sequences(text) == [
+        "sequence 0: 6 queries, 3 keys; row 0 sees no key, row 5 keys 0 to 2",
+        "sequence 1: 6 queries, 0 keys; every row sees no key",
+    ]
+    text = explain(OPERATOR, **arguments(sparse_mode=2, atten_mask=mask()))
+    assert sequences(text) == ["sequences 0 to 1: 6 queries, 10 keys; row 0 sees key 0, row 5 keys 0 to 5"]
+
+
+def test_what_is_not_built_yet_is_explained() -> None:
+    tokens = {
+        name: torch.empty(shape, dtype=torch.bfloat16, device="meta")
+        for name, shape in {"query": (9, 4, 128), "key": (7, 2, 128), "value": (7, 2, 128)}.items()
+    }
+    packed = arguments(**tokens, input_layout="TND", actual_seq_qlen=[4, 9], actual_seq_kvlen=[4, 7])
+    text = explain(OPERATOR, **packed)
+    assert sequences(text) == [
+        "sequence 0: 4 queries, 4 keys; every row sees keys 0 to 3",
+        "sequence 1: 5 queries, 3 keys; every row sees keys 0 to 2",
+    ]
+    assert line(text, "runs") == "not supported yet: input_layout 'TND'; so far: BSH, BSND, BNSD, BNSD_BSND"
+    with pytest.raises(AttentionNotSupported, match="input_layout"):
+        check(OPERATOR, **packed)
+
+
+def test_quantisation_is_named() -> None:
+    text = explain(
+        OPERATOR,
+        query=np.empty((2, 1, 256), np.float16),
+        **dict.fromkeys(("key", "value"), np.empty((2, 48, 128), np.int8)),
+        num_query_heads=4,
+        num_key_value_heads=2,
+        dequant_scale_key=np.empty((1, 128), np.float16),
+        dequant_scale_value=np.empty((1, 2, 48), np.float32),
+        value_quant_mode=1,
+    )
+    assert line(text, "quantised") == "key: int8, scales one per channel"
+    assert "value: int8, scales one per token" in text
+    assert "sees keys 0 to 47" in text
+    assert "FIA-C92, C94 to C100" in text
+
+
+def test_many_sequences_do_not_fill_the_screen() -> None:
+    many = {name: torch.empty(200, 4, 64, dtype=torch.float16, device="meta") for name in ("query", "key", "value")}
+    text = explain(OPERATOR, **many, num_query_heads=2, actual_seq_kvlen=[1 + i % 4 for i in range(200)])
+    assert sequences(text)[-1] == "and 184 more"
+    assert len(text.splitlines()) < 60
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        (6, 4),
+        torch.tensor([6, 4]),
+        torch.tensor([6, 4], dtype=torch.int32),
+        np.array([6, 4], np.int32),
+        np.array([6, 0, 4, 0])[::2],
+        torch.tensor([6, 0, 4, 0])[::2],
+        [np.int64(6), torch.tensor(4)],
+    ],
+    ids=repr,
+)
+def test_lengths_in_every_form(lengths: Any) -> None:
+    assert explain(OPERATOR, **arguments(actual_seq_qlen=lengths)) == explain(
+        OPERATOR, **arguments(actual_seq_qlen=[6, 4])
+    )
+    check(OPERATOR, **arguments(actual_seq_qlen=lengths))
+
+
+def test_the_operator_is_given_by_name_or_as_the_function() -> None:
+    given = arguments()
+    tensors = [given.pop(name) for name in ("query", "key", "value")]
+    function = ascend_attention.npu_fused_infer_attention_score_v2
+    assert explain(function, *tensors, **given) == explain(OPERATOR, *tensors, **given)
+    check(function, *tensors, **given)
+    for unknown in ("fused_infer", max, None):
+        with pytest.raises(AttentionError, match=f"op: given .*; allowed: {OPERATOR}"):
+            check(unknown, *tensors, **given)  # type: ignore[arg-type]
+
+
+def test_wrong_arguments_are_type_errors_of_the_operator() -> None:
+    with pytest.raises(TypeError, match=f"^{OPERATOR}: missing a required argument: 'value'"):
+        check(OPERATOR, np.zeros(1), np.zeros(1))
+    with pytest.raises(TypeError, match=f"^{OPERATOR}: got an unexpected keyword argument 'num_heads'"):
+        explain(OPERATOR, **arguments(num_heads=4))
+    with pytest.raises(TypeError, match=f"^{OPERATOR}: num_query_heads: given 4.0"):
+        explain(OPERATOR, **arguments(num_query_heads=4.0))
+
+
+def test_nothing_is_read_or_run() -> None:
+    given = {name: value for name, value in arguments().items() if not isinstance(value, torch.Tensor)}
+    with ascend_attention.simulator() as run:
+        # More than any machine has.
+        shape = {"query": (65536, 4096, 4, 64), "key": (65536, 4096, 2, 64), "value": (65536, 4096, 2, 64)}
+        tensors = {n: torch.empty(s, dtype=torch.float16, device="meta") for n, s in shape.items()}
+        check(OPERATOR, **tensors, **given)
+        assert "attention_out float16 (65536, 4096, 4, 64)" in explain(OPERATOR, **tensors, **given)
+    assert run.report.launches == ()
