@@ -178,13 +178,13 @@ def put_pages(
         for n, rows in enumerate(sequence):
             for t, row in enumerate(rows):
                 block, r = table[b, t // block_size], t % block_size
-                for d, number in enumerate(row):
-                    if form == "BBH":
-                        cache[block, r, n * dim + d] = number
-                    elif form == "BNBD":
-                        cache[block, n, r, d] = number
-                    else:
-                        cache[block, n, d // 16, r, d % 16] = number
+                if form == "BBH":
+                    cache[block, r, n * dim : (n + 1) * dim] = row
+                elif form == "BNBD":
+                    cache[block, n, r] = row
+                else:
+                    for d in range(0, dim, 16):
+                        cache[block, n, d // 16, r] = row[d : d + 16]
     return encode(cache, dtype, "bits")
 
 

@@ -74,17 +74,22 @@ def block_sparse_attention_v2(
     if kv_input_layout != q_input_layout:
         raise GoldenError("kv_input_layout", f"{kv_input_layout!r} differs from q_input_layout {q_input_layout!r}")
     q_array, axes = as_array(query, "query"), layout.query
-    heads = q_array.shape[axes.index("N")] if q_array.ndim == len(axes) else 1
+    if q_array.ndim != len(axes):
+        raise GoldenError("query", f"layout {axes} has {len(axes)} dimensions, the shape given is {q_array.shape}")
+    heads = q_array.shape[axes.index("N")]
     heads, key_heads = layouts.head_counts(heads, _positive(num_key_value_heads), "query", "num_key_value_heads")
     q = layouts.by_head(q_array, axes, heads, "query")
 
+    if (actual_seq_lengths is None) != (actual_seq_lengths_kv is None):
+        missing = "actual_seq_lengths" if actual_seq_lengths is None else "actual_seq_lengths_kv"
+        raise GoldenError(missing, "both kinds of lengths are given or neither")
     spans = _spans(actual_seq_lengths, layout, q, "actual_seq_lengths")
     k = layouts.by_head(as_array(key, "key"), axes, key_heads, "key")
+    if k.shape[0] != q.shape[0]:
+        raise GoldenError("key", f"has a batch of {k.shape[0]}, query one of {q.shape[0]}")
     key_spans = _spans(actual_seq_lengths_kv, layout, k, "actual_seq_lengths_kv")
     if len(spans) != len(key_spans):
         raise GoldenError("actual_seq_lengths_kv", f"{len(key_spans)} sequences of keys for {len(spans)} of queries")
-    if (actual_seq_lengths is None) != (actual_seq_lengths_kv is None):
-        raise GoldenError("actual_seq_lengths", "both kinds of lengths are given or neither")
     store = cache.dense(k, axes, key_heads, key_spans)
     call = sequences.Call(
         query=q,

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that mean nothing, or contradict each other, are named; what has no influence is let be."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ascend_attention.golden import (
+    GoldenError,
+    block_sparse_attention_v2,
+    fused_infer_attention_score_v2,
+    prompt_flash_attention,
+)
+
+
+def _zeros(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.float16)
+
+
+# Two sequences of 3 and 5 rows on 6 and 4 keys, 4 heads on 2.
+PACKED = {
+    "query": _zeros(8, 4, 16), "key": _zeros(10, 2, 16), "value": _zeros(10, 2, 16), "actual_seq_qlen": [3, 8],
+    "actual_seq_kvlen": [6, 10], "num_query_heads": 4, "num_key_value_heads": 2, "input_layout": "TND",
+}  # fmt: skip
+PAGED = PACKED | {
+    "key": _zeros(5, 4, 32), "value": _zeros(5, 4, 32), "actual_seq_kvlen": [6, 4], "block_size": 4,
+    "block_table": np.array([[4, 0], [2, -1]], np.int32),
+}  # fmt: skip
+PADDED = {
+    "query": _zeros(2, 5, 64), "key": _zeros(2, 6, 32), "value": _zeros(2, 6, 32), "actual_seq_kvlen": [6, 4],
+    "num_query_heads": 4, "num_key_value_heads": 2,
+}  # fmt: skip
+LISTED = PADDED | {name: [_zeros(1, 6, 32), _zeros(1, 4, 32)] for name in ("key", "value")}
+
+
+@pytest.mark.parametrize(
+    ("base", "changes", "argument"),
+    [
+        (PACKED, {"actual_seq_qlen": None}, "actual_seq_qlen"),
+        (PACKED, {"actual_seq_kvlen": None}, "actual_seq_kvlen"),
+        (PACKED, {"actual_seq_qlen": [3, 5]}, None),  # cumulative and shorter than T: the rest is padding
+        (PACKED, {"actual_seq_qlen": [5, 3]}, "actual_seq_qlen"),  # lengths of each sequence instead of sums
+        (PACKED, {"actual_seq_qlen": [-1, 8]}, "actual_seq_qlen"),
+        (PACKED, {"actual_seq_qlen": [3, 9]}, "actual_seq_qlen"),
+        (PACKED, {"actual_seq_kvlen": [6, 4]}, "actual_seq_kvlen"),
+        (PACKED, {"actual_seq_kvlen": [6, 11]}, "actual_seq_kvlen"),
+        (PACKED, {"actual_seq_kvlen": [10]}, "actual_seq_kvlen"),
+        (PACKED, {"actual_seq_qlen": [3.0, 8.0]}, "actual_seq_qlen"),
+        (PACKED, {"actual_seq_qlen": [[3], [8]]}, "actual_seq_qlen"),
+        (PACKED, {"actual_seq_qlen": 8}, "actual_seq_qlen"),
+        (PACKED, {"actual_seq_qlen": [[3], 8]}, "actual_seq_qlen"),
+        (PACKED, {"value": _zeros(9, 2, 16)}, "value"),
+        (PACKED, {"key": [_zeros(10, 2, 16)], "value": [_zeros(10, 2, 16)]}, "key"),
+        (PACKED, {"atten_mask": np.zeros((5, 6), bool)}, "atten_mask"),  # a full mask of which sequence?
+        (PACKED, {"atten_mask": np.zeros((5, 6), bool), "sparse_mode": 3}, None),  # never read
+        (PACKED, {"pse_shift": _zeros(1, 4, 5, 6)}, "pse_shift"),
+        (PACKED, {"query_rope": _zeros(8, 4, 16)}, "query_rope"),
+        (PACKED, {"key_rope": _zeros(10, 2, 16)}, "key_rope"),
+        (PACKED, {"query_rope": _zeros(7, 4, 16), "key_rope": _zeros(10, 2, 16)}, "query_rope"),
+        (PACKED, {"query_rope": _zeros(8, 4, 16), "key_rope": _zeros(9, 2, 16)}, "key_rope"),
+        (PACKED, {"query_rope": _zeros(8, 4, 16), "key_rope": _zeros(10, 2, 32)}, "key_rope"),
+        (PACKED, {"query_rope": np.zeros((8, 4, 16), np.int8), "key_rope": _zeros(10, 2, 16)}, "query_rope"),
+        (PACKED, {"learnable_sink": _zeros(2)}, "learnable_sink"),
+        (PACKED, {"learnable_sink": np.zeros(4, np.int32)}, "learnable_sink"),
+        (PACKED, {"block_size": 7}, None),  # without block_table
+        (PAGED, {}, None),
+        (PAGED, {"actual_seq_kvlen": None}, "actual_seq_kvlen"),
+        (PAGED, {"actual_seq_kvlen": [6, 10, 4]}, "actual_seq_kvlen"),
+        (PAGED, {"actual_seq_kvlen": [6, 9]}, "actual_seq_kvlen"),
+        (PAGED, {"actual_seq_kvlen": [6, 5]}, "block_table"),  # needs the second block, whose id is -1
+        (PAGED, {"actual_seq_kvlen": [0, 0], "block_table": np.full((2, 2), 99)}, None),
+        (PAGED, {"block_table": np.array([[4, 5], [2, -1]], np.int32)}, "block_table"),
+        (PAGED, {"block_table": np.array([4, 0], np.int32)}, "block_table"),
+        (PAGED, {"block_table": np.array([[4, 0]], np.int32)}, "block_table"),
+        (PAGED, {"block_table": np.array([[4.0, 0], [2, 1]])}, "block_table"),
+        (PAGED, {"block_size": 0}, "block_size"),
+        (PAGED, {"block_size": 8}, "block_size"),
+        (PAGED, {"key": _zeros(5, 4, 33)}, "key"),
+        (PAGED, {"key": _zeros(5, 1, 4, 32)}, "key"),
+        (PAGED, {"key": _zeros(5, 2, 4, 32)}, "key"),
+        (PAGED, {"key": _zeros(20, 32)}, "key"),
+        (PAGED, {"key": _zeros(5, 2, 2, 4, 16)}, "key"),
+        (PADDED, {"actual_seq_kvlen": [6, 7]}, "actual_seq_kvlen"),
+        (PADDED, {"pse_shift": _zeros(4, 5, 6)}, "pse_shift"),
+        (PADDED, {"pse_shift": _zeros(1, 4, 4, 6)}, "pse_shift"),
+        (PADDED, {"pse_shift": _zeros(3, 4, 5, 6)}, "pse_shift"),
+        (PADDED, {"pse_shift": np.zeros((1, 4, 5, 6), np.float32)}, "pse_shift"),
+        (PADDED, {"input_layout": "SBH"}, "input_layout"),
+        (LISTED, {}, None),
+        (LISTED, {"actual_seq_kvlen": [6, 5]}, "actual_seq_kvlen"),
+        (LISTED, {"value": _zeros(2, 6, 32)}, "value"),
+        (LISTED, {"key": LISTED["key"][:1]}, "key"),
+        (LISTED, {"key": []}, "key"),
+        (LISTED, {"value": [_zeros(1, 6, 32), _zeros(1, 5, 32)]}, "value"),
+        (LISTED, {"value": [_zeros(1, 6, 32), _zeros(1, 4, 64)]}, "value"),
+        (LISTED, {"key": [_zeros(1, 6, 32), np.zeros((1, 4, 32), np.uint16)]}, "key"),
+    ],
+)  # fmt: skip
+def test_fused_infer_attention_score_v2(base: dict[str, Any], changes: dict[str, Any], argument: str | None) -> None:
+    if argument is None:
+        fused_infer_attention_score_v2(**{**base, **changes})
+        return
+    with pytest.raises(GoldenError) as caught:
+        fused_infer_attention_score_v2(**{**base, **changes})
+    assert caught.value.argument == argument, caught.value
+
+
+PROMPT = {
+    "query": _zeros(2, 5, 64), "key": _zeros(2, 6, 32), "value": _zeros(2, 6, 32), "num_heads": 4,
+    "num_key_value_heads": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "argument"),
+    [
+        ({"input_layout": "NTD_TND"}, "input_layout"),
+        ({"num_heads": 0}, "num_heads"),
+        ({"num_key_value_heads": 3}, "num_key_value_heads"),
+        ({"padding_mask": np.zeros(1)}, "padding_mask"),
+        ({"sparse_mode": 1}, "atten_mask"),
+        ({"sparse_mode": 10}, "sparse_mode"),
+        ({"actual_seq_lengths": [6, 1]}, "actual_seq_lengths"),
+        ({"actual_seq_lengths_kv": [1, 7]}, "actual_seq_lengths_kv"),
+        ({"actual_seq_lengths": [1, 2, 3]}, None),
+        ({"input_layout": "TND", "query": _zeros(5, 4, 16), "actual_seq_lengths_kv": [6]}, "actual_seq_lengths"),
+        ({"value": _zeros(2, 7, 32)}, "value"),
+        ({"key": np.zeros((2, 6, 32), np.uint16)}, "key"),
+        ({"dtype_flow": "fast"}, "dtype_flow"),
+    ],
+)  # fmt: skip
+def test_prompt_flash_attention(changes: dict[str, Any], argument: str | None) -> None:
+    if argument is None:
+        prompt_flash_attention(**{**PROMPT, **changes})
+        return
+    with pytest.raises(GoldenError) as caught:
+        prompt_flash_attention(**{**PROMPT, **changes})
+    assert caught.value.argument == argument, caught.value
+
+
+BLOCKS = {
+    "query": _zeros(2, 4, 5, 64), "key": _zeros(2, 2, 6, 64), "value": _zeros(2, 2, 6, 64),
+    "block_sparse_mask": np.ones((2, 4, 1, 1), np.int8), "q_input_layout": "BNSD", "kv_input_layout": "BNSD",
+    "num_key_value_heads": 2, "scale_value": 1.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "argument"),
+    [
+        ({"q_input_layout": "BSH"}, "q_input_layout"),
+        ({"kv_input_layout": "BSND"}, "kv_input_layout"),
+        ({"atten_mask": np.zeros((5, 6), np.int8)}, "atten_mask"),
+        ({"block_table": np.zeros((2, 1), np.int32)}, "block_table"),
+        ({"mask_type": 1}, "mask_type"),
+        ({"block_size": 128}, "block_size"),
+        ({"pre_tokens": 5}, "pre_tokens"),
+        ({"next_tokens": 0}, "next_tokens"),
+        ({"inner_precise": 2}, "inner_precise"),
+        ({"softmax_lse_flag": 2}, "softmax_lse_flag"),
+        ({"block_shape": [128]}, "block_shape"),
+        ({"block_shape": [0, 128]}, "block_shape"),
+        ({"block_shape": [128, 128, -1]}, None),  # further elements mean nothing
+        ({"block_sparse_mask": np.ones((2, 4, 1, 2), np.int8)}, "block_sparse_mask"),
+        ({"block_sparse_mask": np.ones((2, 2, 1, 1), np.int8)}, "block_sparse_mask"),
+        ({"block_sparse_mask": np.full((2, 4, 1, 1), 2, np.int8)}, "block_sparse_mask"),
+        ({"block_sparse_mask": np.ones((2, 4, 1, 1), np.float32)}, "block_sparse_mask"),
+        ({"block_sparse_mask": None}, "block_sparse_mask"),
+        ({"num_key_value_heads": 0}, "num_key_value_heads"),
+        ({"num_key_value_heads": 3}, "num_key_value_heads"),
+        ({"num_key_value_heads": 4}, "key"),
+        ({"actual_seq_lengths": [5, 5]}, "actual_seq_lengths_kv"),
+        ({"actual_seq_lengths_kv": [5, 5]}, "actual_seq_lengths"),
+        ({"actual_seq_lengths": [5], "actual_seq_lengths_kv": [6, 6]}, "actual_seq_lengths"),  # not one for all
+        ({"actual_seq_lengths": [5, 6], "actual_seq_lengths_kv": [6, 6]}, "actual_seq_lengths"),
+        ({"actual_seq_lengths": [5, 5], "actual_seq_lengths_kv": [6, 7]}, "actual_seq_lengths_kv"),
+        ({"key": _zeros(1, 2, 6, 64), "value": _zeros(1, 2, 6, 64)}, "key"),
+        ({"value": _zeros(2, 2, 7, 64)}, "value"),
+        ({"query": _zeros(2, 5, 256)}, "query"),
+        ({"attention_out_dtype": "bfloat16"}, "attention_out_dtype"),
+        ({"attention_out_dtype": "float16"}, None),
+    ],
+)  # fmt: skip
+def test_block_sparse_attention_v2(changes: dict[str, Any], argument: str | None) -> None:
+    if argument is None:
+        block_sparse_attention_v2(**{**BLOCKS, **changes})
+        return
+    with pytest.raises(GoldenError) as caught:
+        block_sparse_attention_v2(**{**BLOCKS, **changes})
+    assert caught.value.argument == argument, caught.value
+
+
+def test_signatures_are_the_documents() -> None:
+    """Names, order and defaults of seed 002, and of the C interface of seed 004 in snake case."""
+    prompt = {
+        "pse_shift": None, "padding_mask": None, "atten_mask": None, "actual_seq_lengths": None, "deq_scale1": None,
+        "quant_scale1": None, "deq_scale2": None, "quant_scale2": None, "quant_offset2": None, "num_heads": 1,
+        "scale_value": 1.0, "pre_tokens": 2147483647, "next_tokens": 0, "input_layout": "BSH",
+        "num_key_value_heads": 0, "actual_seq_lengths_kv": None, "sparse_mode": 0,
+    }  # fmt: skip
+    blocks = [
+        "block_sparse_mask", "atten_mask", "block_shape", "actual_seq_lengths", "actual_seq_lengths_kv", "block_table",
+        "q_dequant_scale", "k_dequant_scale", "v_dequant_scale", "q_input_layout", "kv_input_layout",
+        "num_key_value_heads", "mask_type", "scale_value", "inner_precise", "block_size", "pre_tokens", "next_tokens",
+        "softmax_lse_flag",
+    ]  # fmt: skip
+    parameters = inspect.signature(prompt_flash_attention).parameters
+    assert {name: p.default for name, p in list(parameters.items())[3:-1]} == prompt
+    assert list(parameters) == ["query", "key", "value", *prompt, "dtype_flow"]
+    parameters = inspect.signature(block_sparse_attention_v2).parameters
+    assert list(parameters) == ["query", "key", "value", *blocks, "attention_out_dtype", "dtype_flow"]
