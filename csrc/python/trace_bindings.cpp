@@ -73,7 +73,7 @@ py::tuple Write(const sim::KeptRecord& kept, const py::function& sink, std::int6
             sink(py::bytes(data, size));
         });
     const py::gil_scoped_acquire acquire;
-    return py::make_tuple(count.events, count.left_out, count.cut);
+    return py::make_tuple(count.events, count.left_out, count.cut, count.least);
 }
 
 py::tuple Draw(const sim::KeptRecord& kept, std::int64_t begin, std::int64_t end, const std::vector<std::size_t>& cores,
@@ -120,7 +120,8 @@ void BindTrace(py::module_& m) {
         .def("write", &Write, py::arg("sink"), py::arg("begin"), py::arg("end"), py::arg("cores"),
              py::arg("most_events"),
              "Calls sink(bytes) with the pieces of a Chrome trace. begin, end: nanoseconds, -1 = to the end; cores:\n"
-             "indices. Returns (events, events left out, nanosecond of the cut or -1).")
+             "indices. Returns (events, events left out, nanosecond of the cut or -1, 0). When so few events would\n"
+             "keep none it writes nothing, and the last is how many would keep some.")
         .def("draw", &Draw, py::arg("begin"), py::arg("end"), py::arg("cores"), py::arg("resolution"),
              "([(core, pipe, wait, begin, end, name)], [(core, pipe, begin, core, pipe, end)]): bars, and arrows of\n"
              "cross-core flags. Bars that are shorter than the resolution (nanoseconds) are merged.")

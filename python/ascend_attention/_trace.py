@@ -82,11 +82,11 @@ class Trace:
             path: ends in ".json", or in ".json.gz" for a compressed one. The file is there when it is complete.
             start_us, end_us: modelled microseconds since the first instruction; what reaches into them is kept.
             cores: names as the report has them ("block 0 AIC"), numbers of blocks, or a list of these. None: all.
-            max_events: bars, and two for each arrow. What begins later is left out, with a warning and with a note in
-                the file.
+            max_events: bars, and two for each arrow. What begins later is left out on all cores alike, with a warning
+                and with a note in the file. A bound that would leave nothing is refused.
 
         Raises:
-            AttentionError: a path or window that cannot be.
+            AttentionError: a path or window that cannot be, or so small a ``max_events`` that nothing would be left.
             TypeError: an argument of another type.
             OSError: the file cannot be written. What was there before is untouched.
         """
@@ -102,7 +102,14 @@ class Trace:
                     counts = record.write(packed.write, window.begin, window.end, list(window.cores), most)
             else:
                 counts = record.write(file.write, window.begin, window.end, list(window.cores), most)
-        events, left_out, cut = counts
+            events, left_out, cut, least = counts
+            if least:
+                refuse(
+                    "trace.save",
+                    "max_events",
+                    str(most),
+                    f"{least} and more: so many events begin at once where the window does",
+                )
         saved = SavedTrace(target, events, left_out, None if cut < 0 else cut / 1000)
         if left_out:
             warnings.warn(f"trace.save: {saved} (max_events); see start_us, end_us, cores", stacklevel=2)
@@ -138,7 +145,7 @@ class Trace:
         target = _path(function, path, (".png", ".svg"))
         record = self._held(function)
         about = record.describe()
-        window = window_of(function, about, start_us, end_us, as_int(function, "block", block))
+        window = window_of(function, about, start_us, end_us, _block(function, about["cores"], block))
         chosen = _parts(function, parts)
         require_matplotlib()
         cores, begin, end = list(window.cores), window.begin, window.end
@@ -241,6 +248,14 @@ def _indices(function: str, known: Sequence[tuple[str, int, bool]], wanted: Core
     if not chosen:
         refuse(function, "cores", "none", allowed)
     return sorted(chosen)
+
+
+def _block(function: str, known: Sequence[tuple[str, int, bool]], wanted: object) -> int:
+    number = as_int(function, "block", wanted)
+    blocks = {block for _, block, _ in known}
+    if number not in blocks:
+        refuse(function, "block", str(number), f"a block of the run: {min(blocks)}..{max(blocks)}")
+    return number
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -237,13 +237,24 @@ def _name_bar(area: Axes, row: int, left: int, right: int, width: int, name: str
 def _draw_arrows(
     area: Axes, rows: Mapping[tuple[int, str], int], arrows: Sequence[Arrow], begin: int, end: int
 ) -> None:
-    """Flags from core to core; too many would hide what they are about."""
+    """Flags from core to core. Too many would hide what they are about: none then, and the picture says so."""
     seen = [
         (rows[from_core, from_pipe], told, rows[to_core, to_pipe], heeded)
         for from_core, from_pipe, told, to_core, to_pipe, heeded in arrows
         if (from_core, from_pipe) in rows and (to_core, to_pipe) in rows and begin <= told and heeded <= end
     ]
     if len(seen) > _MOST_ARROWS:
+        area.annotate(
+            f"{len(seen)} arrows (cross-core flags) not drawn: more than {_MOST_ARROWS}",
+            xy=(1, 0),
+            xycoords="axes fraction",
+            xytext=(0, -22),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            fontsize=8,
+            parse_math=False,
+        )
         return
     for from_row, told, to_row, heeded in seen:
         area.annotate(

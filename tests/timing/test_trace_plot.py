@@ -11,37 +11,27 @@ import xml.etree.ElementTree as ET
 import zlib
 from pathlib import Path
 
-import numpy as np
 import pytest
+from helpers.timed_runs import STREAM_ADD, add, attention, check_refused
 
-import ascend_attention
-from ascend_attention import AttentionError, SimulatorRun, sim
+from ascend_attention import AttentionError, SimulatorRun, _trace_plot, sim
 from ascend_attention._trace_plot import kind_of
 
 pytest.importorskip("matplotlib")
 import matplotlib
 import matplotlib.image
 
-KERNELS = Path(__file__).resolve().parent / "kernels"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
 def run() -> SimulatorRun:
-    random = np.random.default_rng(1)
-    query, key, value = (random.standard_normal((1, 1, 1024, 64)).astype(np.float16) for _ in range(3))
-    with ascend_attention.simulator(mode="timed") as run:
-        ascend_attention.npu_fused_infer_attention_score_v2(
-            query, key, value, num_query_heads=1, softmax_scale=0.125, input_layout="BNSD"
-        )
-    return run
+    return attention(heads=1, length=1024)
 
 
 @pytest.fixture(scope="module")
-def added() -> sim.Result:
-    kernel = sim.compile(KERNELS / "stream_add.cpp")
-    source = np.ones(2 * 16 * 4096, np.float16)
-    return kernel(source, source, sim.Out(np.empty_like(source)), 16, 4096, 2, blocks=2, mode="timed")
+def added(stream_add: sim.Kernel) -> sim.Result:
+    return add(stream_add, tiles=16, buffers=2, mode="timed")
 
 
 def texts(path: Path) -> list[str]:
@@ -140,6 +130,21 @@ def test_window_and_block(run: SimulatorRun, tmp_path: Path) -> None:
     assert any(f"modelled, 2.00 to {whole:.2f} of" in text for text in texts(tmp_path / "y.svg"))
 
 
+def test_too_many_arrows_leave_a_note(run: SimulatorRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(name: str) -> tuple[int, list[str]]:
+        run.trace.plot(tmp_path / name, start_us=0, parts="timeline")
+        styles = [str(path.get("style")) for path in ET.parse(tmp_path / name).iter(f"{SVG}path")]
+        return sum("stroke: #333333" in style for style in styles), texts(tmp_path / name)
+
+    arrows, said = drawn("all.svg")
+    assert arrows > 3 and not any("not drawn" in text for text in said)
+    monkeypatch.setattr(_trace_plot, "_MOST_ARROWS", 3)
+    none, said = drawn("none.svg")
+    (note,) = [text for text in said if "not drawn" in text]
+    # An arrow is a line and a head.
+    assert none == 0 and note == f"{arrows // 2} arrows (cross-core flags) not drawn: more than 3"
+
+
 def test_vector_kernel(added: sim.Result, tmp_path: Path) -> None:
     added.trace.plot(tmp_path / "x.svg", block=1)
     said = texts(tmp_path / "x.svg")
@@ -163,7 +168,7 @@ import sys
 import numpy as np
 from ascend_attention import sim
 
-kernel = sim.compile({str(KERNELS / "stream_add.cpp")!r})
+kernel = sim.compile({str(STREAM_ADD)!r})
 source = np.ones(2 * 4096, np.float16)
 result = kernel(source, source, sim.Out(np.empty_like(source)), 2, 4096, 1, mode="timed")
 result.trace.save("x.json")
@@ -189,7 +194,8 @@ def test_without_matplotlib(run: SimulatorRun, tmp_path: Path, monkeypatch: pyte
         ({"path": "x.json"}, AttentionError, r"path.*\.png or \.svg"),
         ({"path": "x.pdf"}, AttentionError, "path"),
         ({"path": 3}, TypeError, "path"),
-        ({"block": 99}, AttentionError, "99"),
+        ({"block": 99}, AttentionError, r"plot: block: given 99; allowed: a block of the run: 0\.\.\d"),
+        ({"block": -1}, AttentionError, r"plot: block: given -1;"),
         ({"block": "0"}, TypeError, "block"),
         ({"start_us": -1}, AttentionError, "start_us"),
         ({"start_us": 2, "end_us": 1}, AttentionError, "end_us"),
@@ -208,9 +214,7 @@ def test_arguments_that_cannot_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(error, match=text):
-        run.trace.plot(**{"path": "good.svg", **arguments})  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []
+    check_refused(run.trace.plot, {"path": "good.svg", **arguments}, error, text, tmp_path)
 
 
 def test_kinds() -> None:

@@ -9,46 +9,24 @@ import itertools
 import json
 import os
 import pickle
+import re
 import stat
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers import chrome_trace
+from helpers.timed_runs import STREAM_ADD, add, attention, check_refused
 
 import ascend_attention
 from ascend_attention import AttentionError, SimulatorRun, sim
-
-KERNELS = Path(__file__).resolve().parent / "kernels"
-
-
-def attention(mode: str = "timed", launches: int = 1) -> SimulatorRun:
-    random = np.random.default_rng(1)
-    query, key, value = (random.standard_normal((1, 2, 256, 64)).astype(np.float16) for _ in range(3))
-    with ascend_attention.simulator(mode=mode) as run:
-        for _ in range(launches):
-            ascend_attention.npu_fused_infer_attention_score_v2(
-                query, key, value, num_query_heads=2, softmax_scale=0.125, input_layout="BNSD"
-            )
-    return run
-
-
-def add(kernel: sim.Kernel, **settings: object) -> sim.Result:
-    source = np.ones(2 * 3 * 4096, np.float16)
-    return kernel(source, source, sim.Out(np.empty_like(source)), 3, 4096, 1, blocks=2, **settings)
 
 
 @pytest.fixture(scope="module")
 def run() -> SimulatorRun:
     return attention()
-
-
-@pytest.fixture(scope="module")
-def kernel() -> sim.Kernel:
-    return sim.compile(KERNELS / "stream_add.cpp")
 
 
 @pytest.fixture(scope="module")
@@ -212,15 +190,30 @@ def test_window_keeps_what_reaches_into_it(run: SimulatorRun, whole: chrome_trac
     assert (float(part.metadata["window_start_us"]), float(part.metadata["window_end_us"])) == (1, 2)
 
 
-@pytest.mark.parametrize("most", [1, 100, 1500])
+@pytest.fixture(scope="module")
+def least(run: SimulatorRun, tmp_path_factory: pytest.TempPathFactory) -> int:
+    """The smallest bound that leaves anything, as the refusal of a smaller one has it."""
+    with pytest.raises(AttentionError, match=r"max_events: given 1; allowed: (\d+) and more") as refused:
+        run.trace.save(tmp_path_factory.mktemp("least") / "never.json", max_events=1)
+    return int(re.findall(r"(\d+) and more", str(refused.value))[0])
+
+
+def test_cap_that_leaves_nothing_is_refused(run: SimulatorRun, least: int, tmp_path: Path) -> None:
+    with pytest.raises(AttentionError, match=f"allowed: {least} and more"):
+        run.trace.save(tmp_path / "never.json.gz", max_events=least - 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("most", [None, 700, 1500])
 def test_cap_ends_all_cores_at_one_time(
-    most: int, run: SimulatorRun, whole: chrome_trace.ReadTrace, tmp_path: Path
+    most: int | None, least: int, run: SimulatorRun, whole: chrome_trace.ReadTrace, tmp_path: Path
 ) -> None:
+    most = least if most is None else most
     path = tmp_path / "capped.json"
     with pytest.warns(UserWarning, match=r"later ones are left out \(max_events\)"):
         saved = run.trace.save(path, max_events=most)
     part = chrome_trace.read(path)
-    assert part.events == saved.events <= most and saved.left_out == whole.events - saved.events
+    assert 0 < part.events == saved.events <= most and saved.left_out == whole.events - saved.events
     assert saved.capped_at_us is not None and "left out" in str(saved)
     ((when, note),) = part.notes
     cut = round(saved.capped_at_us * 1000)
@@ -249,17 +242,17 @@ def test_compressed_is_the_same(run: SimulatorRun, tmp_path: Path) -> None:
     assert len(packed) < (tmp_path / "plain.json").stat().st_size / 5
 
 
-def test_same_bytes_for_any_number_of_threads(kernel: sim.Kernel, tmp_path: Path) -> None:
+def test_same_bytes_for_any_number_of_threads(stream_add: sim.Kernel, tmp_path: Path) -> None:
     texts = []
     for threads in (1, 2, 3):
-        add(kernel, mode="timed", threads=threads).trace.save(tmp_path / "threads.json")
+        add(stream_add, mode="timed", threads=threads).trace.save(tmp_path / "threads.json")
         texts.append((tmp_path / "threads.json").read_bytes())
     assert texts[0] == texts[1] == texts[2]
 
 
-def test_vector_kernel(kernel: sim.Kernel, tmp_path: Path) -> None:
+def test_vector_kernel(stream_add: sim.Kernel, tmp_path: Path) -> None:
     with ascend_attention.simulator(mode="timed") as run:
-        result = add(kernel)
+        result = add(stream_add)
     result.trace.save(tmp_path / "result.json")
     run.trace.save(tmp_path / "run.json")
     assert (tmp_path / "result.json").read_bytes() == (tmp_path / "run.json").read_bytes()
@@ -285,13 +278,13 @@ def test_several_launches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["fast", "checked"])
-def test_other_modes_have_none(mode: str, kernel: sim.Kernel) -> None:
-    run = attention(mode)
+def test_other_modes_have_none(mode: str, stream_add: sim.Kernel) -> None:
+    run = attention(mode=mode)
     assert run.traces == () and run.report.launches[0].trace is None
     with pytest.raises(AttentionError, match=rf"trace.*mode '{mode}'.*mode 'timed'"):
         run.trace.save("never.json")
     with pytest.raises(AttentionError, match=rf"trace.*mode '{mode}'.*mode 'timed'"):
-        _ = add(kernel, mode=mode).trace
+        _ = add(stream_add, mode=mode).trace
 
 
 def test_no_launch_yet() -> None:
@@ -358,9 +351,7 @@ def test_arguments_that_cannot_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(error, match=text):
-        run.trace.save(**{"path": "good.json", **arguments})  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []
+    check_refused(run.trace.save, {"path": "good.json", **arguments}, error, text, tmp_path)
 
 
 def _is_directory(path: Path) -> None:
@@ -426,7 +417,7 @@ def test_names_of_files_are_only_names(name: str, run: SimulatorRun, tmp_path: P
 
 
 def test_names_in_the_source_are_data(tmp_path: Path) -> None:
-    source = (KERNELS / "stream_add.cpp").read_bytes()
+    source = STREAM_ADD.read_bytes()
     name = rb"/some/where/k\"}]\\ \t<script>" + "Ж".encode() + b"\xff\xc0\x80\xed\xa0\x80" + rb"\001.cpp"
     hostile = tmp_path / "hostile.cpp"
     hostile.write_bytes(b'#line 7 "' + name + b'"\n' + source)

@@ -56,6 +56,7 @@ public:
             count.events += bins_[bin++];
         }
         count.left_out = total_ - count.events;
+        count.least = count.events == 0 ? bins_[bin] : 0;
         count.cut = begin_ + static_cast<std::int64_t>(bin) * step_;
         return count;
     }
@@ -260,6 +261,9 @@ TraceCount WriteTrace(const RunRecord& record, const TraceWindow& window, std::u
     Census census(record, window);
     WalkTrace(record, window, census);
     const TraceCount count = census.Cut(most_events);
+    if (count.least > 0) {
+        return count;
+    }
     TraceWindow kept = window;
     kept.end = count.cut >= 0 ? count.cut : window.end;
 
