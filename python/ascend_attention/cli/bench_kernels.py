@@ -2,26 +2,34 @@
 """What timed mode predicts for the attention kernels, shape by shape. Modelled, not measured: docs/timing.md.
 
 Every launch starts with a cold L2. The kernel's head cost is in no column. Utilisation counts the products of visible
-pairs only, against the cube peak of all cores of the SoC.
+pairs only, against the cube peak of all cores of the SoC. The columns low and high are the two other assumptions about
+what nobody has published; all others are those of the middle one.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes  # noqa: F401  (NumPy learns bfloat16)
 import numpy as np
 
 import ascend_attention
+from ascend_attention import AttentionError
 from ascend_attention._timing import Prediction, Timing
 
 TILE = 128
+SOC = "Ascend910B2"  # what the targets are for
+ASSUMPTIONS = ("low", "middle", "high")
+TABLE_BEGINS = "<!-- table: written by scripts/bench_kernels --write docs/performance.md -->\n"
+TABLE_ENDS = "<!-- end of the table -->\n"
 
 
 @dataclass(frozen=True)
@@ -115,35 +123,41 @@ def ragged_pair(count: int, longest: int, seed: int, quick: bool) -> list[Shape]
     ]
 
 
+LONG = Shape("target", length=8192)
+LONG_CAUSAL = Shape("target", length=8192, mask="causal")
+SHORT = Shape("target", heads=1, length=1024, quick=True)
+RAGGED, UNIFORM = ragged_pair(64, 4096, seed=5, quick=False)
 SHAPES = [
-    Shape("target", length=8192),
-    Shape("target", length=8192, mask="causal"),
-    Shape("target", heads=1, length=1024, quick=True),
-    *ragged_pair(64, 4096, seed=5, quick=False),
+    LONG,
+    LONG_CAUSAL,
+    SHORT,
+    RAGGED,
+    UNIFORM,
     *ragged_pair(24, 1024, seed=5, quick=True),
-    *(Shape("length", heads=max(1, 8192 // length), length=length, quick=length <= 2048)
+    *(Shape("length", heads=max(1, 8192 // length), length=length)
       for length in (1024, 2048, 4096, 16384)),
     Shape("length", heads=1, length=32768),
-    *(Shape("causal", heads=max(1, 16384 // length), length=length, mask="causal", quick=length <= 2048)
+    *(Shape("causal", heads=max(1, 16384 // length), length=length, mask="causal", quick=length == 1024)
       for length in (1024, 2048, 4096)),
-    *(Shape("head", heads=12, length=2048, head_dim=dim, quick=True) for dim in (64, 80, 192, 256)),
-    *(Shape("layout", heads=12, length=2048, layout=layout, dtype=dtype, quick=True)
+    *(Shape("head", heads=12, length=2048, mask=mask, quick=mask == "causal") for mask in ("none", "causal")),
+    *(Shape("head", heads=12, length=2048, head_dim=dim) for dim in (64, 80, 192, 256)),
+    *(Shape("layout", heads=12, length=2048, layout=layout, dtype=dtype)
       for layout, dtype in (("BSND", "bfloat16"), ("BSH", "float16"), ("BNSD", "float16"))),
-    Shape("grouped", heads=32, key_heads=8, length=2048, mask="causal", quick=True),
+    Shape("grouped", heads=32, key_heads=8, length=2048, mask="causal"),
     Shape("grouped", heads=32, key_heads=8, length=4096, layout="BSND", mask="causal"),
-    Shape("band", heads=16, length=4096, mask="band 1024", quick=True),
+    Shape("band", heads=16, length=4096, mask="band 1024"),
     Shape("band", heads=16, length=8192, mask="band 512"),
     # Short queries against long keys: chunks of a prompt, tokens of speculative decoding.
-    Shape("short", heads=32, key_heads=8, length=512, key_length=8192, mask="causal", quick=True),
+    Shape("short", heads=32, key_heads=8, length=512, key_length=8192, mask="causal"),
     Shape("short", batch=4, heads=32, key_heads=8, length=16, key_length=4096, mask="causal", quick=True),
-    Shape("short", batch=32, heads=32, key_heads=8, length=4, key_length=2048, mask="causal", quick=True),
+    Shape("short", batch=32, heads=32, key_heads=8, length=4, key_length=2048, mask="causal"),
     Shape("short", heads=1, length=128, quick=True),
     Shape("short", heads=8, length=512, quick=True),
 ]  # fmt: skip
 
 COLUMNS = (
-    f"{'shape':44} {'us':>8} {'low':>8} {'high':>8} {'of peak':>8}  {'largest bound':16} {'reached':>8}"
-    f" {'L2 r':>5} {'L2 w':>5} {'HBM':>5} {'busiest':>8} {'wall s':>7}"
+    f"{'shape':44} {'us':>8} {'low':>8} {'high':>8} {'of peak':>8} {'low':>6} {'high':>6}  {'largest bound':13}"
+    f" {'reached':>7} {'L2 r':>5} {'L2 w':>5} {'HBM':>5} {'busiest':>8} {'wall s':>7}"
 )
 
 
@@ -158,36 +172,116 @@ class Line:
     def utilisation(self, prediction: Prediction) -> float:
         return self.shape.flop() / (self.timing.roofline.peak * prediction.microseconds * 1e-6)
 
-    def __str__(self) -> str:
-        guess = self.timing.middle
+    def figures(self) -> str:
+        """Everything but the time that it took here: the same in every run."""
+        low, guess, high = self.timing.low, self.timing.middle, self.timing.high
         bound = guess.largest_bound
         memory = guess.bandwidth_share
         return (
-            f"{self.shape!s:44} {guess.microseconds:8.1f} {self.timing.low.microseconds:8.1f} "
-            f"{self.timing.high.microseconds:8.1f} {self.utilisation(guess):8.1%}  {bound:16} "
-            f"{guess.share(guess.bound[bound]):8.1%} {memory['L2 reads']:5.0%} {memory['L2 writes']:5.0%} "
-            f"{memory['HBM']:5.0%} {guess.busiest_core / guess.mean_core:8.3f} {self.wall:7.1f}"
+            f"{self.shape!s:44} {guess.microseconds:8.1f} {low.microseconds:8.1f} {high.microseconds:8.1f} "
+            f"{self.utilisation(guess):8.1%} {self.utilisation(low):6.1%} {self.utilisation(high):6.1%}  {bound:13} "
+            f"{guess.share(guess.bound[bound]):7.1%} {memory['L2 reads']:5.0%} {memory['L2 writes']:5.0%} "
+            f"{memory['HBM']:5.0%} {busiest_to_mean(guess):8.3f}"
         )
+
+    def __str__(self) -> str:
+        return f"{self.figures()} {self.wall:7.1f}"
 
     def to_dict(self) -> dict[str, Any]:
         guess = self.timing.middle
+        predictions = {name: getattr(self.timing, name) for name in ASSUMPTIONS}
         return {
             "shape": str(self.shape),
             "group": self.shape.group,
-            "microseconds": {
-                name: getattr(self.timing, name).microseconds for name in ("low", "middle", "high")
-            },
-            "utilisation": self.utilisation(guess),
+            "microseconds": {name: prediction.microseconds for name, prediction in predictions.items()},
+            "utilisation": {name: self.utilisation(prediction) for name, prediction in predictions.items()},
             "bound": dict(guess.bound),
+            "bandwidth_share": dict(guess.bandwidth_share),
             "cycles": guess.cycles,
-            "busiest_to_mean": guess.busiest_core / guess.mean_core,
-        }  # fmt: skip
+            "busiest_to_mean": busiest_to_mean(guess),
+        }
 
 
-def predict(shape: Shape, soc: str) -> Line:
+def busiest_to_mean(prediction: Prediction) -> float:
+    return prediction.busiest_core / prediction.mean_core
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a shape is to reach on ``SOC``. ``against``: the figure is a share of that shape's."""
+
+    shape: Shape
+    figure: str  # a key of FIGURES
+    wanted: float
+    against: Shape | None = None
+    aim: bool = False  # more than has to be
+
+    def values(self, lines: dict[Shape, Line]) -> dict[str, float] | None:
+        """The figure under each assumption; None: the shape was not run."""
+        line, other = lines.get(self.shape), lines.get(self.against) if self.against else None
+        if line is None or (self.against and other is None):
+            return None
+        found = {}
+        for name in ASSUMPTIONS:
+            found[name] = figure_of(self.figure, line, name)
+            if other is not None:
+                found[name] /= figure_of(self.figure, other, name)
+        return found
+
+    def met(self, value: float) -> bool:
+        return value <= self.wanted if FIGURES[self.figure][0] == "<=" else value >= self.wanted
+
+    def verdict(self, values: dict[str, float]) -> str:
+        """By the middle assumption; where another one says otherwise, that too."""
+        met = self.met(values["middle"])
+        other = [name for name in ("low", "high") if self.met(values[name]) != met]
+        return ("met" if met else "not met") + "".join(f", {'not ' if met else ''}met if {name}" for name in other)
+
+    @property
+    def name(self) -> str:
+        return self.figure + (", to the uniform one's" if self.against else "") + (" (the aim)" if self.aim else "")
+
+    def text(self, values: dict[str, float]) -> str:
+        sense, form = FIGURES[self.figure]
+        form = ".2f" if self.against else form
+        shown = " ".join(f"{values[name]:>8{form}}" for name in ("middle", "low", "high"))
+        return f"{self.shape!s:44} {self.name:30} {sense} {self.wanted:<6{form}} {shown}  {self.verdict(values)}"
+
+
+# Whether a figure is to be large or small, and how it is printed.
+FIGURES = {
+    "us": ("<=", ".2f"),
+    "of peak": (">=", ".1%"),
+    "largest bound reached": (">=", ".1%"),
+    "busiest core to mean": ("<=", ".3f"),
+}
+TARGETS = [
+    Target(LONG, "of peak", 0.5),
+    Target(LONG, "largest bound reached", 0.9),
+    Target(LONG, "of peak", 0.55, aim=True),
+    Target(LONG_CAUSAL, "of peak", 0.46),
+    Target(SHORT, "us", 8.0),
+    Target(RAGGED, "of peak", 0.85, against=UNIFORM),
+    Target(RAGGED, "busiest core to mean", 1.15),
+]
+TARGET_COLUMNS = f"{'target':44} {'figure':30} {'wanted':9} {'modelled':>8} {'low':>8} {'high':>8}"
+
+
+def figure_of(figure: str, line: Line, assumption: str) -> float:
+    prediction: Prediction = getattr(line.timing, assumption)
+    if figure == "us":
+        return prediction.microseconds
+    if figure == "of peak":
+        return line.utilisation(prediction)
+    if figure == "busiest core to mean":
+        return busiest_to_mean(prediction)
+    return prediction.share(prediction.bound[prediction.largest_bound])
+
+
+def predict(shape: Shape, soc: str, costs: str = "measured") -> Line:
     arguments = shape.arguments()
     start = time.perf_counter()
-    with ascend_attention.simulator(soc=soc, mode="timed") as run:
+    with ascend_attention.simulator(soc=soc, mode="timed", costs=costs) as run:
         ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
     timing = run.report.timing
     assert timing is not None
@@ -202,28 +296,94 @@ def chosen(shapes: Sequence[Shape], only: str, quick: bool) -> list[Shape]:
     ]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def judged(lines: Sequence[Line]) -> list[tuple[Target, dict[str, float]]]:
+    """The targets whose shapes were run."""
+    by_shape = {line.shape: line for line in lines}
+    values = [(target, target.values(by_shape)) for target in TARGETS]
+    return [(target, found) for target, found in values if found is not None]
+
+
+def write_table(document: Path, table: str) -> None:
+    """Puts the table between its two marks."""
+    text = document.read_text(encoding="utf-8")
+    if TABLE_BEGINS not in text or TABLE_ENDS not in text.split(TABLE_BEGINS)[1]:
+        raise SystemExit(f"{document} has no place for the table: {TABLE_BEGINS.strip()} and {TABLE_ENDS.strip()}")
+    before, rest = text.split(TABLE_BEGINS)
+    after = rest.split(TABLE_ENDS)[1]
+    document.write_text(f"{before}{TABLE_BEGINS}```text\n{table}\n```\n{TABLE_ENDS}{after}", encoding="utf-8")
+
+
+def as_json(soc: str, costs: str, lines: Sequence[Line]) -> dict[str, Any]:
+    return {
+        "times": "modelled, not measured",
+        "soc": soc,
+        "costs": costs,
+        "assumption": "middle, where no other is named",
+        "date": datetime.date.today().isoformat(),
+        "rows": [line.to_dict() for line in lines],
+        "targets": [
+            {
+                "shape": str(target.shape),
+                "figure": target.name,
+                "wanted": f"{FIGURES[target.figure][0]} {target.wanted:g}",
+                "values": values,
+                "met": target.met(values["middle"]),
+            }
+            for target, values in (judged(lines) if soc == SOC and costs == "measured" else [])
+        ],
+    }
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--soc", default="Ascend910B2", help="processor (default %(default)s)")
+    parser.add_argument("--soc", default=SOC, help="processor (default %(default)s)")
+    parser.add_argument("--costs", default="measured", help="measured (default) or documented")
     parser.add_argument("--only", default="", metavar="TEXT", help="shapes of this group, or with this in their name")
-    parser.add_argument("--quick", action="store_true", help="only shapes of a few seconds each")
-    parser.add_argument("--json", metavar="FILE", help="also write the figures there")
+    parser.add_argument("--quick", action="store_true", help="only shapes that take about a second")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures there")
+    parser.add_argument("--write", metavar="FILE", type=Path, help="put the whole table into this document")
     given = parser.parse_args(arguments)
+    if given.write and (given.only or given.quick or given.soc != SOC or given.costs != "measured"):
+        parser.error("--write takes the whole table, without --only, --quick, --soc and --costs")
+    return given
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = parse(arguments)
+    try:
+        ascend_attention.simulator(soc=given.soc, mode="timed", costs=given.costs)
+    except AttentionError as error:
+        print(f"bench_kernels: {error}", file=sys.stderr)
+        return 2
     shapes = chosen(SHAPES, given.only, given.quick)
     if not shapes:
         print(f"no shape matches {given.only!r}; groups: {', '.join(dict.fromkeys(s.group for s in SHAPES))}")
         return 1
-    print(
-        f"{given.soc}, modelled (measured costs, middle assumption; low and high beside it), cold L2, without the head"
-    )
-    print(COLUMNS, flush=True)
+    printed = []
+
+    def say(text: str) -> None:
+        printed.append(text)
+        print(text, flush=True)
+
+    today = datetime.date.today().isoformat()
+    say(f"{given.soc}, modelled ({given.costs} costs, middle assumption; low and high beside it), cold L2, without the "
+        f"head; {today}")  # fmt: skip
+    say(COLUMNS)
     lines = []
     for shape in shapes:
-        lines.append(predict(shape, given.soc))
-        print(lines[-1], flush=True)
+        lines.append(predict(shape, given.soc, given.costs))
+        say(str(lines[-1]))
+    if given.soc != SOC or given.costs != "measured":
+        say(f"targets: for {SOC} and measured costs only")
+    elif targets := judged(lines):
+        say("")
+        say(TARGET_COLUMNS)
+        for target, values in targets:
+            say(target.text(values))
     if given.json:
-        with open(given.json, "w") as file:
-            json.dump([line.to_dict() for line in lines], file, indent=1)
+        given.json.write_text(json.dumps(as_json(given.soc, given.costs, lines), indent=1), encoding="utf-8")
+    if given.write:
+        write_table(given.write, "\n".join(printed))
     return 0
 
 
