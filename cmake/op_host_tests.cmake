@@ -16,6 +16,6 @@ add_op_host_test(prepare)
 add_op_host_test(lower)
 add_op_host_test(plan)
 add_op_host_test(split)
-add_op_host_test(fuzz ${ROOT}/tests/conformance/fia_v2_rules.txt)
+add_op_host_test(fuzz ${ROOT}/tests/conformance)
 # The cases are data; the sources tell which rules there are, so that none stays without a case.
 add_op_host_test(rules ${ROOT}/tests/conformance ${ROOT}/op_host)
