@@ -14,7 +14,7 @@ import pytest
 from helpers.fia_cases import FiaCase, random_case
 
 import ascend_attention.golden
-from ascend_attention.golden import bfloat16_from_float, bfloat16_to_float, fused_infer_attention_score_v2
+from ascend_attention.golden import attention, bfloat16_from_float, bfloat16_to_float, fused_infer_attention_score_v2
 
 
 def test_golden_needs_numpy_only() -> None:
@@ -130,6 +130,18 @@ def test_device_flow_sums_scores_in_channel_order() -> None:
     for channel in reversed(range(256)):
         backwards = backwards + query[..., channel] * key[..., channel]
     assert (backwards != score).mean() > 0.5
+
+
+@pytest.mark.parametrize("rows", [1, 2, 64, 65])
+@pytest.mark.parametrize("keys", [1, 2, 3, 1024, 1025])
+def test_scores_by_channel_of_every_block_shape(rows: int, keys: int, seed: int) -> None:
+    """Whatever is left over for the last block, down to one row and one key, is summed in the same order."""
+    rng = np.random.default_rng(seed)
+    query, key = (rng.standard_normal((n, 72)).astype(np.float16).astype(np.float32) for n in (rows, keys))
+    expected = np.zeros((rows, keys), np.float32)
+    for channel in range(72):
+        expected = expected + query[:, channel, None] * key[None, :, channel]
+    np.testing.assert_array_equal(attention._scores_by_channel(query[None], key, None)[0], expected)
 
 
 def test_device_flow_stays_close(sample_rng: np.random.Generator) -> None:

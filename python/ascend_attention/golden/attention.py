@@ -226,22 +226,27 @@ def _scores_by_channel(query: Array, key: Array, kept: Array | None) -> Array:
     heads, rows, channels = query.shape
     if kept is not None and heads > 1:
         kept = np.tile(kept, (heads, 1))
-    flat = query.reshape(heads * rows, channels)
+    factors = np.ascontiguousarray(query.reshape(heads * rows, channels).T)
     by_channel = np.ascontiguousarray(key.T)
-    scores = np.zeros((flat.shape[0], key.shape[0]), np.float32)
-    for row in range(0, flat.shape[0], _BLOCK_ROWS):
-        factors = np.ascontiguousarray(flat[row : row + _BLOCK_ROWS].T)[:, :, None]
+    scores = np.zeros((heads * rows, key.shape[0]), np.float32)
+    for row in range(0, heads * rows, _BLOCK_ROWS):
+        some = slice(row, row + _BLOCK_ROWS)
         for column in range(0, key.shape[0], _BLOCK_KEYS):
-            if kept is not None and not kept[row : row + _BLOCK_ROWS, column : column + _BLOCK_KEYS].any():
-                continue
-            block = by_channel[:, None, column : column + _BLOCK_KEYS]
-            total = np.zeros((factors.shape[1], block.shape[2]), np.float32)
-            product = np.empty_like(total)
-            for channel in range(channels):
-                np.multiply(factors[channel], block[channel], out=product)
-                total += product
-            scores[row : row + _BLOCK_ROWS, column : column + _BLOCK_KEYS] = total
+            near = slice(column, column + _BLOCK_KEYS)
+            if kept is None or kept[some, near].any():
+                scores[some, near] = _in_channel_order(factors[:, some], by_channel[:, near])
     return scores.reshape(heads, rows, key.shape[0])
+
+
+def _in_channel_order(query: Array, key: Array) -> Array:
+    """(channels, rows), (channels, keys) -> (rows, keys).
+
+    einsum without optimisation walks the axis with the largest stride outermost and adds each product to its sum: one
+    channel after the other. A single row and a single key would leave it one axis, along which it sums in parts.
+    """
+    if query.shape[1] == key.shape[1] == 1:
+        return np.cumsum(query * key, axis=0, dtype=np.float32)[-1:]
+    return np.asarray(np.einsum("cr,ck->rk", np.ascontiguousarray(query), np.ascontiguousarray(key)))
 
 
 EXACT = Flow("float64", lambda query, key, kept: _product(query, key.T), lambda weights, total: weights)
