@@ -24,9 +24,8 @@ add_room(room_sim_vector SOURCES ${ROOT}/simulator/src/numerics/*.cpp ${ROOT}/si
 target_compile_options(room_sim_vector PRIVATE -fno-trapping-math -fno-math-errno)
 add_room(room_sim_move SOURCES ${ROOT}/simulator/src/move/*.cpp ${ROOT}/simulator/src/cube/*.cpp INCLUDES ${SIM_INCLUDES})
 add_room(room_op_host SOURCES ${ROOT}/op_host/*.cpp INCLUDES ${HOST_INCLUDES})
-if(ASCEND_ATTENTION_SANITIZE)
-  # Half the time to compile, in a tree that nobody edits in.
-  set_target_properties(room_op_host PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+if(ASCEND_ATTENTION_ONE_SHOT)
+  set_target_properties(room_op_host room_sim_core room_sim_timing PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
 endif()
 # The launch interface and the operators' entry points: the only code that sees both the host side and the machine.
 add_room(room_doors SOURCES ${ROOT}/csrc/launch/sim/*.cpp ${ROOT}/csrc/doors/*.cpp
