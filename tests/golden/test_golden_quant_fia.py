@@ -485,6 +485,22 @@ def test_int8_mla_device_flow_step_by_step(seed: int) -> None:
     assert np.abs(bfloat16_to_float(out) - exact).max() < 0.02 * 128 * (length * 0.5 / 127 / 20 + 2.0**-8)
 
 
+def test_int8_mla_with_a_sink(seed: int) -> None:
+    """No document combines them; a sink is a score without a value in either flow."""
+    mla = _Mla(np.random.default_rng(seed))
+    arguments = mla.arguments("TND", True)
+    plain, plain_lse = fused_infer_attention_score_v2(**arguments)
+    sink = _bfloat16(np.array([-1.0, 40.0, 300.0, 5.0]))
+    total = np.logaddexp(plain_lse, bfloat16_to_float(sink).astype(float)[:, None])
+    for flow in ("exact", "device"):
+        out, lse = fused_infer_attention_score_v2(**arguments, learnable_sink=sink, dtype_flow=flow)
+        out = out if flow == "exact" else bfloat16_to_float(out)
+        tolerance = 1e-10 if flow == "exact" else 1e-5
+        np.testing.assert_allclose(lse, total, rtol=tolerance, atol=tolerance)
+        want = plain * np.exp(plain_lse - total)
+        np.testing.assert_allclose(out, want, rtol=tolerance, atol=1e-10 if flow == "exact" else 0.25)
+
+
 # ---- int8 output -----------------------------------------------------------------------------------------------------
 
 
