@@ -44,8 +44,8 @@ struct FusedInferAttentionScoreV2 {
     using Outputs = FusedInferAttentionScoreV2Outputs;
     static constexpr const char* kRules = "\"(FIA-[A-Z]+[0-9]+)\"";
 
-    static Status Infer(const Request& request, const Soc&, Contract contract, Outputs* outputs) {
-        return InferOutputs(request, contract, outputs);
+    static Status Infer(const Request& request, const Soc& soc, Contract contract, Outputs* outputs) {
+        return InferOutputs(request, soc, contract, outputs);
     }
     static Status PlanFor(const Request& request, const Soc& soc, Contract contract) {
         Prepared prepared;
@@ -55,7 +55,7 @@ struct FusedInferAttentionScoreV2 {
         const auto fitting = [](const OutputSpec& spec) {
             return MakeTensorView(nullptr, NameOf(spec.dtype), spec.shape, true);
         };
-        return CheckOutputs(outputs, request.return_softmax_lse,
+        return CheckOutputs(request, outputs,
                             results.attention_out ? *results.attention_out : fitting(outputs.attention_out),
                             results.softmax_lse ? *results.softmax_lse : fitting(outputs.softmax_lse));
     }
