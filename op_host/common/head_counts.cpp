@@ -15,7 +15,7 @@ std::string SwappedHeads(const char* query_argument, int64_t query_heads, int64_
                                         : "";
 }
 
-std::string OtherOrder(AxisOrder tagged, const Shape& query, int64_t heads) {
+std::string OtherOrder(AxisOrder tagged, const char* tensor, const Shape& shape, int64_t heads) {
     struct Row {
         AxisOrder tagged;
         size_t axis;
@@ -26,8 +26,9 @@ std::string OtherOrder(AxisOrder tagged, const Shape& query, int64_t heads) {
                              {AxisOrder::kTND, 0, "NTD_TND"},
                              {AxisOrder::kNTD, 1, "TND"}};
     for (const Row& row : kRows) {
-        if (row.tagged == tagged && query[row.axis] == heads) {
-            return Concat("Axis ", row.axis, " of query has ", heads, ": is the data in ", row.likely, " order?");
+        if (row.tagged == tagged && shape[row.axis] == heads) {
+            return Concat("Axis ", row.axis, " of ", tensor, " has ", heads, ": is the data in ", row.likely,
+                          " order?");
         }
     }
     return "";

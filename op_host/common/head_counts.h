@@ -14,6 +14,6 @@ std::string KeyHeadsText(int64_t given, const char* query_argument, int64_t quer
 // Help when `key_heads` does not divide `query_heads`: the two numbers may be swapped.
 std::string SwappedHeads(const char* query_argument, int64_t query_heads, int64_t key_heads);
 // Data of one layout under the name of another: `heads` stands in the other layout's N axis. "" when it does not.
-std::string OtherOrder(AxisOrder tagged, const Shape& query, int64_t heads);
+std::string OtherOrder(AxisOrder tagged, const char* tensor, const Shape& shape, int64_t heads);
 
 }  // namespace ascend_attention

@@ -49,7 +49,7 @@ Status ReadQuery(Scene& scene) {
     } else if (query.heads != scene.query_heads) {
         return Refuse("FIA-C18", "num_query_heads", std::to_string(scene.query_heads),
                       Concat("the N axis of query (", query.heads, ", shape ", ShapeText(shape), ")"),
-                      OtherOrder(scene.layout->input, shape, scene.query_heads));
+                      OtherOrder(scene.layout->input, "query", shape, scene.query_heads));
     }
     return OkStatus();
 }
