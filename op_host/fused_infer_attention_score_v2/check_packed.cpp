@@ -135,12 +135,13 @@ Status CheckPackedTokens(const Scene& scene) {
     const Lengths queries = Differences(*request.actual_seq_qlen);
     const Lengths keys = scene.paged() ? *request.actual_seq_kvlen : Differences(*request.actual_seq_kvlen);
     for (size_t b = 0; b < queries.size(); ++b) {
-        const std::string sequence = Concat("sequence ", b, ": ", queries[b], " queries, ", keys[b], " keys");
+        const auto sequence = [&] { return Concat("sequence ", b, ": ", queries[b], " queries, ", keys[b], " keys"); };
         if (request.sparse_mode == 3 && queries[b] > keys[b]) {
-            return Refuse("FIA-C148", "actual_seq_kvlen", sequence, "at least as many keys as queries, sparse_mode 3");
+            return Refuse("FIA-C148", "actual_seq_kvlen", sequence(),
+                          "at least as many keys as queries, sparse_mode 3");
         }
         if (request.sparse_mode == 4 && (pre < -queries[b] || next < -keys[b])) {
-            return Refuse("FIA-C149", "pre_tokens", Concat(pre, ", next_tokens ", next, "; ", sequence),
+            return Refuse("FIA-C149", "pre_tokens", Concat(pre, ", next_tokens ", next, "; ", sequence()),
                           "pre_tokens >= -queries and next_tokens >= -keys of every sequence");
         }
     }
