@@ -48,7 +48,9 @@ const Unsupported kUnsupported[] = {
 Status CheckSupported(Scene& scene) {
     for (const Unsupported& row : kUnsupported) {
         if (row.used(scene)) {
-            return NotSupportedYet(kFusedInferAttentionScoreV2, row.argument, row.given(scene), row.supported);
+            Status status = Refuse("NOT-YET", row.argument, row.given(scene), row.supported);
+            status.code = StatusCode::kNotSupported;
+            return status;
         }
     }
     return OkStatus();

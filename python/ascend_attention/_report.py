@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ascend_attention import _timing
-from ascend_attention._timing import Timing
+from ascend_attention._timing import Timing, in_bytes
 
 if TYPE_CHECKING:
     from ascend_attention._trace import Trace
@@ -166,17 +166,8 @@ def _to_dict(launch: LaunchReport) -> dict[str, Any]:
 
 def _figures(report: LaunchReport | Report) -> str:
     counts = " ".join(f"{report.instructions[pipe]:9,}" for pipe in PIPES)
-    moved = f"{_bytes(report.global_bytes_read):>10} {_bytes(report.global_bytes_written):>10}"
+    moved = f"{in_bytes(report.global_bytes_read):>10} {in_bytes(report.global_bytes_written):>10}"
     return f"{counts} {moved} {report.seconds:8.3f} s"
-
-
-def _bytes(count: int) -> str:
-    value = float(count)
-    for unit in ("B", "KiB", "MiB"):
-        if value < 1024:
-            return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} GiB"
 
 
 def from_dicts(launches: Iterable[Mapping[str, Any]]) -> Report:

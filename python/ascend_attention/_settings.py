@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from ascend_attention import _core
-from ascend_attention._arguments import as_text
+from ascend_attention._arguments import as_text, refuse
 from ascend_attention._report import Report, from_dicts
 from ascend_attention._trace import Trace, no_trace
 
@@ -112,10 +112,11 @@ class simulator(_Block[SimulatorRun]):
         mode: "fast": results, bounds and parameter checks. "checked": also races, uninitialised reads and misuse of
             flags; deterministic and slower. "timed": as "fast", and ``report.timing`` says what the device is predicted
             to take (modelled: docs/timing.md). ``ASCEND_ATTENTION_SIM`` outside of blocks.
-        costs: what "timed" goes by where published figures differ: "measured" on devices, or "documented".
+        costs: what "timed" goes by where published figures differ: "measured" on devices (without it), or "documented".
+            Other modes have none.
 
     Raises:
-        AttentionError: an unknown soc, mode or costs.
+        AttentionError: an unknown soc, mode or costs; costs for another mode than "timed".
         SimulatorError: (from the calls inside) the kernel did something that the device would not survive.
 
     Blocks nest; each reports its own launches. A thread started inside the block does not inherit it, an asyncio task
@@ -131,14 +132,18 @@ class simulator(_Block[SimulatorRun]):
         print(run.report)
     """
 
-    def __init__(self, soc: str = "Ascend910B2", mode: str = "fast", costs: str = "measured") -> None:
+    def __init__(self, soc: str = "Ascend910B2", mode: str = "fast", costs: str | None = None) -> None:
         super().__init__("simulator")
         self._soc, self._mode = as_text("simulator", "soc", soc), as_text("simulator", "mode", mode)
-        self._costs = as_text("simulator", "costs", costs)
+        self._costs = None if costs is None else as_text("simulator", "costs", costs)
         self._machine(_core.settings_around(None, machine=False, contract=False))  # refuses
 
     def _machine(self, settings: _core.CallSettings) -> _core.CallSettings:
-        return settings.with_simulator(self._soc, self._mode, self._costs)
+        costs = "measured" if self._costs is None else self._costs
+        machine = settings.with_simulator(self._soc, self._mode, costs)
+        if self._costs is not None and self._mode != "timed":
+            refuse("simulator", "costs", f"{costs!r} with mode {self._mode!r}", 'costs with mode "timed" only')
+        return machine
 
     def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
         return self._machine(_core.settings_around(around, machine=False, contract=True))

@@ -170,16 +170,17 @@ class Timing:
 
 def _totals(timing: Timing) -> list[str]:
     low, guess, high = timing.low, timing.middle, timing.high
+    utilisation = sorted((low.cube_utilisation, high.cube_utilisation))
     memory = ", ".join(f"{name} {share:.0%}" for name, share in guess.bandwidth_share.items())
     return [
         f"modelled ({timing.costs} costs): {guess.microseconds:.1f} us "
         f"({low.microseconds:.1f} to {high.microseconds:.1f}), {guess.cycles:,.0f} cycles; "
         f"head, apart: {guess.head_microseconds:.0f} us "
         f"({low.head_microseconds:.0f} to {high.head_microseconds:.0f})",
-        f"cube at {guess.cube_utilisation:.1%} of the SoC's peak; cores end after {guess.mean_core:,.0f} cycles on "
-        f"average, the last after {guess.busiest_core:,.0f}",
-        f"HBM read {_bytes(guess.hbm_read)}, written {_bytes(guess.hbm_written)}; "
-        f"L2 read {_bytes(guess.l2_read)}, written {_bytes(guess.l2_written)}; share of bandwidth: {memory}",
+        f"cube at {guess.cube_utilisation:.1%} of the SoC's peak ({utilisation[0]:.1%} to {utilisation[1]:.1%}); "
+        f"cores end after {guess.mean_core:,.0f} cycles on average, the last after {guess.busiest_core:,.0f}",
+        f"HBM read {in_bytes(guess.hbm_read)}, written {in_bytes(guess.hbm_written)}; "
+        f"L2 read {in_bytes(guess.l2_read)}, written {in_bytes(guess.l2_written)}; share of bandwidth: {memory}",
     ]
 
 
@@ -206,9 +207,8 @@ def _path(timing: Timing) -> list[str]:
     )
     lines = [f"critical path: {path.instructions:,} instructions; {parts}; on pipes: {pipes or 'none'}"]
     for site in path.sites[:5]:
-        lines.append(
-            f"  {timing.middle.share(site.cycles):6.1%} {site}, {site.count:,} times, mostly after {site.waits_for}"
-        )
+        times = "once" if site.count == 1 else f"{site.count:,} times"
+        lines.append(f"  {timing.middle.share(site.cycles):6.1%} {site}, {times}, mostly after {site.waits_for}")
     return lines
 
 
@@ -223,11 +223,14 @@ def _roofline(roofline: Roofline) -> list[str]:
     ]
 
 
-def _bytes(count: float) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f} B"
+def in_bytes(count: int) -> str:
+    """The one way in which a report gives an amount of memory: "512 B", "3.7 MiB"."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"
 
 
 def from_dict(values: Mapping[str, Any]) -> Timing:

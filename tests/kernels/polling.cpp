@@ -19,6 +19,9 @@ enum Way : int64_t {
     kTileUnfinished = 9,    // the flag does not wait for MTE3
     kReadOnceLater = 10,    // the reader has looked before the writer wrote
     kPreload = 11,          // a preloaded line is a line that was read
+    kMoved = 12,            // the reader moves the word into UB again and again
+    kMovedOnce = 13,        // once
+    kStored = 14,           // MTE3 writes the word, the scalar unit polls it
 };
 
 constexpr int kFlag = 16;  // words: another cache line than the data's
@@ -40,7 +43,13 @@ void StoreTile(const GlobalTensor<int32_t>& words, bool finished) {
     }
 }
 
+bool ByMoves(int64_t way) { return way == kMoved || way == kMovedOnce || way == kStored; }
+
 void Write(int64_t way, GlobalTensor<int32_t> words) {
+    if (ByMoves(way)) {
+        StoreTile(words, false);
+        return;
+    }
     __gm__ int32_t* flag = const_cast<__gm__ int32_t*>(words.GetPhyAddr()) + kFlag;
     if (way == kCached || way == kReadOnceCached) {
         words.SetValue(0, 7);
@@ -65,8 +74,23 @@ void Write(int64_t way, GlobalTensor<int32_t> words) {
     }
 }
 
+int32_t LoadTile(const GlobalTensor<int32_t>& words) {
+    LocalTensor<int32_t> tile(TPosition::VECCALC, 0, 8);
+    DataCopy(tile, words[kTileWord], 8);
+    SetFlag<HardEvent::MTE2_S>(0);
+    WaitFlag<HardEvent::MTE2_S>(0);
+    return tile.GetValue(3);
+}
+
 int32_t Read(int64_t way, GlobalTensor<int32_t> words) {
     __gm__ int32_t* flag = const_cast<__gm__ int32_t*>(words.GetPhyAddr()) + kFlag;
+    if (ByMoves(way)) {
+        int32_t seen = 0;
+        do {
+            seen = way == kStored ? ReadGmByPassDCache<int32_t>(flag - kFlag + kTileWord) : LoadTile(words);
+        } while (seen != 7 && way != kMovedOnce);
+        return seen;
+    }
     if (way == kReadOnce || way == kReadOnceLater) {
         return ReadGmByPassDCache<int32_t>(flag);
     }
@@ -83,11 +107,7 @@ int32_t Read(int64_t way, GlobalTensor<int32_t> words) {
     while (ReadGmByPassDCache<int32_t>(flag) != 1) {
     }
     if (way == kTile || way == kTileUnfinished) {
-        LocalTensor<int32_t> tile(TPosition::VECCALC, 0, 8);
-        DataCopy(tile, words[kTileWord], 8);
-        SetFlag<HardEvent::MTE2_S>(0);
-        WaitFlag<HardEvent::MTE2_S>(0);
-        return tile.GetValue(3);
+        return LoadTile(words);
     }
     const int32_t seen = ReadGmByPassDCache<int32_t>(flag - kFlag);
     if (way == kTwice) {

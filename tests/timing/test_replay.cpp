@@ -16,16 +16,16 @@ using namespace ascend_attention::sim;
 using checks::Program;
 
 const char* const kCosts =
-    "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row,unit\n"
-    "pipe S,*,0,,0,0,0,0,instruction\n"
-    "pipe V,*,1,,0,0,20,0,repeat\n"
-    "Add; Sub,b32,2,1,0,0,20,0,repeat\n"
-    "pipe M,*,1,,8,0,15,0,fractal product\n"
-    "pipe MTE1,*,0,,10,0,0,0,byte\n"
-    "pipe MTE2,*,1,,0,0,50,0,byte\n"
-    "pipe MTE3,*,1,,0,0,0,0,byte\n"
-    "by row,*,1,,0,0,0,7,byte\n"
-    "pipe FIX,*,1,,0,0,0,0,byte\n";
+    "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row\n"
+    "pipe S,*,0,,0,0,0,0\n"
+    "pipe V,*,1,,0,0,20,0\n"
+    "Add; Sub,b32,2,1,0,0,20,0\n"
+    "pipe M,*,1,,8,0,15,0\n"
+    "pipe MTE1,*,0,,10,0,0,0\n"
+    "pipe MTE2,*,1,,0,0,50,0\n"
+    "pipe MTE3,*,1,,0,0,0,0\n"
+    "by row,*,1,,0,0,0,7\n"
+    "pipe FIX,*,1,,0,0,0,0\n";
 
 // No issue cost and no latency unless a test asks; 100 bytes per cycle everywhere at 1 Hz.
 std::string Machine(const std::string& cross_core = "0", const std::string& depth = "32",
@@ -364,6 +364,83 @@ void WordsNeedFlagsBetweenCores() {
     CHECK_EQ(words.other, 0);
 }
 
+// The same through the core's memory: a move brings what another core writes, and the scalar unit looks at it.
+void LooksNeedFlagsBetweenCores() {
+    const auto move = [](Program& program, std::uint64_t address, std::uint32_t bytes, bool write) {
+        program.Move(write ? Pipe::kMte3 : Pipe::kMte2, address, bytes, write);
+        program.stream.transfers.back().shared = true;
+    };
+    const auto look = [](Program& program) {
+        program.Do(Pipe::kScalar, 1);
+        program.stream.looked_before = static_cast<std::uint32_t>(program.Last());
+    };
+    const auto find = [](const Program& first, const Program& second, std::size_t most = 1000) {
+        return FindUnorderedWords({ReplayCore{&first.stream, 0, false}, ReplayCore{&second.stream, 1, false}}, most);
+    };
+    const auto meet = [](Program& program) {
+        program.Sync(StepKind::kCrossSet, Pipe::kMte3, 0, 14).Sync(StepKind::kCrossWait, Pipe::kScalar, 0, 14);
+    };
+    Program writer;
+    move(writer, 256, 64, true);
+    meet(writer);
+    Program poll;
+    move(poll, 288, 32, false);
+    look(poll);
+    meet(poll);
+    const UnorderedWords words = find(writer, poll);
+    CHECK(words.found && !words.gave_up);
+    CHECK_EQ(words.core, 1);
+    CHECK_EQ(words.other, 0);
+    CHECK(find(poll, writer).found);
+    CHECK(!find(poll, poll).found);  // nobody writes
+
+    Program blind;  // no look: whatever it reads, it does the same
+    move(blind, 288, 32, false);
+    meet(blind);
+    CHECK(!find(writer, blind).found);
+    Program early;  // it looks at something that it read before
+    look(early);
+    move(early, 288, 32, false);
+    meet(early);
+    CHECK(!find(writer, early).found);
+    Program after;
+    meet(after);
+    move(after, 288, 32, false);
+    look(after);
+    CHECK(!find(writer, after).found);
+    Program again;  // written once more after the two have met
+    move(again, 256, 64, true);
+    meet(again);
+    move(again, 256, 64, true);
+    CHECK(find(again, after).found);
+    Program elsewhere;
+    move(elsewhere, 320, 32, false);
+    look(elsewhere);
+    meet(elsewhere);
+    CHECK(!find(writer, elsewhere).found);
+
+    // However many conflicts lie before it, none is lost; where there are too many, it says so.
+    Program many;
+    Program looks;
+    for (std::uint32_t i = 0; i < 6000; ++i) {
+        move(many, i * 32, 32, true);
+        move(looks, i * 32, 32, false);
+    }
+    meet(many);
+    move(many, 32 * 6000, 32, true);
+    meet(looks);
+    for (std::uint32_t i = 0; i <= 6000; ++i) {
+        move(looks, i * 32, 32, false);
+    }
+    look(looks);
+    for (std::uint32_t i = 0; i < 6000; ++i) {
+        looks.stream.transfers[i].shared = false;
+    }
+    CHECK(find(many, looks, 100000).found);
+    CHECK(find(many, looks, 5000).gave_up);
+    CHECK(!find(many, looks, 5000).found);
+}
+
 template <typename Action>
 std::string Refusal(Action action) {
     try {
@@ -376,36 +453,18 @@ std::string Refusal(Action action) {
 
 void BadDataIsRefused() {
     const auto costs = [](const std::string& row) {
-        const std::string header = "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row,unit\n";
+        const std::string header = "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row\n";
         CostTable(header + row, Machine(), CostSource::kMeasured);
     };
-    CHECK_EQ(Refusal([&] { costs("Add,*,1,,0,0,0,repeat\n"); }), "instructions.csv:2: 8 fields, the header has 9");
-    CHECK_EQ(Refusal([&] { costs("Add,*,-1,,0,0,0,0,repeat\n"); }),
+    CHECK_EQ(Refusal([&] { costs("Add,*,1,,0,0,0\n"); }), "instructions.csv:2: 7 fields, the header has 8");
+    CHECK_EQ(Refusal([&] { costs("Add,*,-1,,0,0,0,0\n"); }),
              "instructions.csv:2: per_unit is '-1', allowed: a number from 0 on");
-    CHECK_EQ(Refusal([&] { costs("Add,*,1x,,0,0,0,0,repeat\n"); }),
+    CHECK_EQ(Refusal([&] { costs("Add,*,1x,,0,0,0,0\n"); }),
              "instructions.csv:2: per_unit is '1x', allowed: a number from 0 on");
-    CHECK_EQ(Refusal([&] { costs("# a comment\nAdd,*,1,,0,0,0,0,repeat\nSub; Add,*,1,,0,0,0,0,repeat\n"); }),
+    CHECK_EQ(Refusal([&] { costs("# a comment\nAdd,*,1,,0,0,0,0\nSub; Add,*,1,,0,0,0,0\n"); }),
              "instructions.csv:4: a second row for Add, *");
-    CHECK_EQ(Refusal([&] { costs("Add,b23,1,,0,0,0,0,repeat\n"); }),
+    CHECK_EQ(Refusal([&] { costs("Add,b23,1,,0,0,0,0\n"); }),
              "instructions.csv:2: dtype is 'b23', allowed: a dtype, b4, b8, b16, b32, b64, *");
-    for (const char* const unit : {"", "repeats", "Byte", "repeat; byte"}) {
-        CHECK_EQ(Refusal([&] { costs("Add,*,1,,0,0,0,0," + std::string(unit) + "\n"); }),
-                 "instructions.csv:2: unit is '" + std::string(unit) +
-                     "', allowed: instruction, repeat, fractal product, byte");
-    }
-    CHECK_EQ(Refusal([&] { costs("Add; pipe V,*,1,,0,0,0,0,byte\n"); }),
-             "instructions.csv:2: unit is 'byte', which is not what pipe V counts");
-    CHECK_EQ(Refusal([&] { costs("GM>UB unaligned,*,1,,0,0,0,0,repeat\n"); }),
-             "instructions.csv:2: unit is 'repeat', which is not what GM>UB unaligned counts");
-    // A call's pipe is known when it is looked up.
-    Program adds;
-    adds.Do(Pipe::kVector, 1, "Add");
-    const CostTable wrong(
-        "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row,unit\n"
-        "Add,*,1,,0,0,0,0,byte\n",
-        Machine(), CostSource::kMeasured);
-    CHECK_EQ(Refusal([&] { wrong.Find(adds.stream.instructions[0]); }),
-             "instructions.csv: the row of Add has a unit that pipe V does not count");
     CHECK_EQ(Refusal([&] { CostTable("instruction,dtype\nAdd,*\n", Machine(), CostSource::kMeasured); }),
              "instructions.csv has no column 'fixed'");
     Program program;
@@ -435,6 +494,7 @@ int main() {
     TrafficAroundL2();
     CriticalPathLeadsBackToTheStart();
     WordsNeedFlagsBetweenCores();
+    LooksNeedFlagsBetweenCores();
     BadDataIsRefused();
     return check::Result();
 }

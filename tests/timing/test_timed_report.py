@@ -6,15 +6,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from timing import sample_report
 
 import ascend_attention
 from ascend_attention import _core, sim
 from ascend_attention._report import Report
-from ascend_attention._timing import Timing
+from ascend_attention._timing import Timing, in_bytes
 
 KERNELS = Path(__file__).resolve().parent / "kernels"
 PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
@@ -171,6 +173,45 @@ def test_unknown_costs_are_refused(add: sim.Kernel) -> None:
         add(source, source, sim.Out(np.empty_like(source)), 1, 4096, 1, mode="timed", costs="guessed")
     with pytest.raises(ValueError, match="costs is 'guessed', allowed: measured, documented"):
         _core.sim.launch("", "", "kernel", "vector", 1, [], costs="guessed")
+
+
+def test_costs_belong_to_timed_mode(add: sim.Kernel) -> None:
+    source = np.ones(4096, np.float16)
+    for mode in ("fast", "checked"):
+        with pytest.raises(ascend_attention.AttentionError) as refused:
+            ascend_attention.simulator(mode=mode, costs="documented")
+        assert (refused.value.argument, refused.value.given) == ("costs", f"'documented' with mode '{mode}'")
+        with pytest.raises(ValueError, match=f"costs: given 'measured' with mode '{mode}'; allowed: with mode 'timed'"):
+            add(source, source, sim.Out(np.empty_like(source)), 1, 4096, 1, mode=mode, costs="measured")
+    with ascend_attention.simulator(mode="fast"), pytest.raises(ValueError, match="with mode 'fast'"):
+        add(source, source, sim.Out(np.empty_like(source)), 1, 4096, 1, costs="measured")
+    with ascend_attention.simulator(mode="timed"):
+        add(source, source, sim.Out(np.empty_like(source)), 1, 4096, 1, costs="documented")
+
+
+def test_document_shows_what_its_example_prints(timing: Timing) -> None:
+    text = sample_report.DOCUMENT.read_text(encoding="utf-8")
+    printed = sample_report.printed(text)
+    assert sample_report.shown(text) == printed, "run python tests/timing/sample_report.py"
+    assert printed == str(timing)  # whatever the values of the tensors
+
+
+def test_one_unit_for_bytes(report: Report) -> None:
+    assert [in_bytes(count) for count in (0, 1023, 1024, 1 << 20, 3 << 29)] == [
+        *("0 B", "1023 B", "1.0 KiB", "1.0 MiB", "1.5 GiB"),
+    ]
+    assert not re.search(r"\d [kMG]B", str(report))
+
+
+def test_counts_of_one(timing: Timing) -> None:
+    site = dataclasses.replace(timing.critical_path.sites[0], count=1)
+    path = dataclasses.replace(timing.critical_path, sites=(site,))
+    assert ", once, mostly after" in str(dataclasses.replace(timing, critical_path=path))
+
+
+def test_utilisation_has_a_range(timing: Timing) -> None:
+    low, high = sorted(guess.cube_utilisation for guess in (timing.low, timing.high))
+    assert f"of the SoC's peak ({low:.1%} to {high:.1%})" in str(timing)
 
 
 def test_empty_launch(add: sim.Kernel) -> None:

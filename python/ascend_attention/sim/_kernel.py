@@ -104,7 +104,7 @@ class Kernel:
                 bool or NumPy scalar. For a struct by value: bytes, a structured scalar or a ctypes.Structure.
             blocks: as in ``kernel<<<blocks, ...>>>``: AI cores, or vector cores of a vector kernel.
             soc, mode, costs: the machine; "fast", "checked" or "timed"; "measured" or "documented", what "timed" goes
-                by. Without them those of ``with simulator(...)``, else of the environment.
+                by, and no other mode. Without them those of ``with simulator(...)``, else of the environment.
             check: False returns a result with its ``error`` where a launch would raise.
             auto_sync: models the synchronisation that the vendor's compiler inserts on vector cores (V with V, and the
                 scalar unit with V, MTE2 and MTE3). False holds the kernel to its own flags.
@@ -126,6 +126,11 @@ class Kernel:
         for name, given, allowed in (("mode", mode, _MODES), ("costs", costs, _COSTS)):
             if given is not None and given not in allowed:
                 raise ValueError(f"{self.entry}: {name}: given {given!r}; allowed: {', '.join(allowed)}")
+        mode = settings.mode if mode is None else mode
+        if costs is not None and mode != "timed":
+            raise ValueError(
+                f"{self.entry}: costs: given {costs!r} with mode {mode!r}; allowed: with mode 'timed' only"
+            )
         stall_seconds = self._stall_bound(stall_seconds)
         error = None
         try:
@@ -139,7 +144,7 @@ class Kernel:
                         blocks,
                         [int(prepared.words.__array_interface__["data"][0])],
                         soc=settings.soc if soc is None else soc,
-                        mode=settings.mode if mode is None else mode,
+                        mode=mode,
                         costs=settings.costs if costs is None else costs,
                         threads=threads,
                         instruction_limit=instruction_limit,

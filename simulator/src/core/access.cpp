@@ -168,6 +168,12 @@ void Access::SetsMask() {
     }
 }
 
+void Access::Looks() {
+    if (recorder_ != nullptr) {
+        recorder_->Looks();
+    }
+}
+
 void Access::Products(std::uint64_t count) {
     if (recorder_ != nullptr) {
         recorder_->Products(count);
@@ -313,6 +319,7 @@ void Access::WritesRegister(VectorRegister result) {
 }
 
 void Access::ReadsRegister(VectorRegister result, const char* name) {
+    Looks();
     if (core_.checker() != nullptr) {
         core_.checker()->ReadRegister(Instruction{call_, tick_, site_, false}, result, name);
     }

@@ -88,6 +88,8 @@ public:
     // The scalar unit does not wait for the vector pipe by itself.
     void WritesRegister(VectorRegister result);
     void ReadsRegister(VectorRegister result, const char* name);
+    // It tells the scalar unit something about data: a count, a result.
+    void Looks();
     // How much the instruction has to do, in units of its cost row (repeats, fractal products). Without the call:
     // bytes.
     void Work(std::uint64_t units);

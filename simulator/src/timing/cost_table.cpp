@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
+#include "core/dtype.h"
 #include "core/findings.h"
 #include "timing/csv.h"
 #include "timing/data.h"
@@ -13,29 +15,7 @@ namespace ascend_attention::sim {
 namespace {
 
 // The dtype column: a dtype, a width in bits (b16), or * for any.
-const char* WidthOf(DType dtype) {
-    switch (dtype) {
-        case DType::kInt4:
-            return "b4";
-        case DType::kInt8:
-        case DType::kUint8:
-            return "b8";
-        case DType::kFloat16:
-        case DType::kBfloat16:
-        case DType::kInt16:
-        case DType::kUint16:
-            return "b16";
-        case DType::kFloat32:
-        case DType::kInt32:
-        case DType::kUint32:
-            return "b32";
-        case DType::kInt64:
-        case DType::kUint64:
-            return "b64";
-        default:
-            return "*";
-    }
-}
+std::string WidthOf(DType dtype) { return dtype == DType::kOther ? "*" : "b" + std::to_string(BitsOf(dtype)); }
 
 bool IsDType(const std::string& text) {
     for (int dtype = 0; dtype <= static_cast<int>(DType::kOther); ++dtype) {
@@ -44,41 +24,6 @@ bool IsDType(const std::string& text) {
         }
     }
     return false;
-}
-
-// Throws std::out_of_range.
-WorkUnit UnitNamed(const std::string& text) {
-    static const std::map<std::string, WorkUnit> units = {{"instruction", WorkUnit::kInstruction},
-                                                          {"repeat", WorkUnit::kRepeat},
-                                                          {"fractal product", WorkUnit::kFractalProduct},
-                                                          {"byte", WorkUnit::kByte}};
-    return units.at(text);
-}
-
-WorkUnit UnitOf(Pipe pipe, bool bytes) {
-    switch (pipe) {
-        case Pipe::kScalar:
-            return WorkUnit::kInstruction;
-        case Pipe::kVector:
-            return bytes ? WorkUnit::kByte : WorkUnit::kRepeat;
-        case Pipe::kCube:
-            return WorkUnit::kFractalProduct;
-        default:
-            return WorkUnit::kByte;
-    }
-}
-
-// Of a row that names a pipe or a path. Calls on V and M are known by their pipe only when they are looked up.
-bool UnitFits(const std::string& name, WorkUnit unit) {
-    if (name.find('>') != std::string::npos) {
-        return unit == WorkUnit::kByte;
-    }
-    for (int pipe = 0; pipe < kPipeCount; ++pipe) {
-        if (name == std::string("pipe ") + NameOf(static_cast<Pipe>(pipe))) {
-            return unit == UnitOf(static_cast<Pipe>(pipe), false);
-        }
-    }
-    return true;
 }
 
 std::string Join(const std::string& name, const std::string& dtype) { return name + "|" + dtype; }
@@ -111,16 +56,7 @@ void CostTable::ReadInstructions(const std::string& text, CostSource source) {
         // An empty documented figure: the two agree.
         const bool documented = source == CostSource::kDocumented && !csv.Text(row, "per_unit_documented").empty();
         cost.per_unit = csv.Number(row, documented ? "per_unit_documented" : "per_unit");
-        const std::string& unit = csv.Text(row, "unit");
-        try {
-            cost.unit = UnitNamed(unit);
-        } catch (const std::out_of_range&) {
-            csv.Refuse(row, "unit is '" + unit + "', allowed: instruction, repeat, fractal product, byte");
-        }
         for (const std::string& name : SplitList(csv.Text(row, "instruction"))) {
-            if (!UnitFits(name, cost.unit)) {
-                csv.Refuse(row, "unit is '" + unit + "', which is not what " + name + " counts");
-            }
             for (const std::string& dtype : SplitList(csv.Text(row, "dtype"))) {
                 if (!IsDType(dtype)) {
                     csv.Refuse(row, "dtype is '" + dtype + "', allowed: a dtype, b4, b8, b16, b32, b64, *");
@@ -152,17 +88,11 @@ const Cost& CostTable::Find(const InstructionKey& key) const {
         names.insert(names.begin() + 2, path + " unaligned");
     }
     for (const std::string& name : names) {
-        for (const std::string& dtype :
-             {std::string(NameOf(key.dtype)), std::string(WidthOf(key.dtype)), std::string("*")}) {
+        for (const std::string& dtype : {std::string(NameOf(key.dtype)), WidthOf(key.dtype), std::string("*")}) {
             const auto found = costs_.find(Join(name, dtype));
-            if (found == costs_.end()) {
-                continue;
+            if (found != costs_.end()) {
+                return found->second;
             }
-            if (found->second.unit != UnitOf(key.pipe, key.units_are_bytes)) {
-                throw std::invalid_argument("instructions.csv: the row of " + name + " has a unit that pipe " +
-                                            NameOf(key.pipe) + " does not count");
-            }
-            return found->second;
         }
     }
     throw std::invalid_argument("instructions.csv has no row for " + std::string(key.name) + " and none for pipe " +

@@ -6,12 +6,13 @@
 #include <numeric>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 
 namespace ascend_attention::sim {
 
 namespace {
 
-constexpr int kCauseCount = 8;
+constexpr int kCauseCount = static_cast<int>(Cause::kUnits) + 1;
 
 PathPart PartOf(Cause cause) {
     switch (cause) {
@@ -36,7 +37,8 @@ using SiteKey = std::tuple<std::string, int, int, bool, std::string>;
 
 class Walk {
 public:
-    Walk(const std::vector<ReplayCore>& cores, const Timeline& timeline) : cores_(cores), timeline_(timeline) {}
+    Walk(const std::vector<ReplayCore>& cores, const Timeline& timeline)
+        : cores_(cores), timeline_(timeline), known_(cores.size()) {}
 
     CriticalPath Run() {
         double end = timeline_.cycles;
@@ -81,18 +83,23 @@ private:
         }
         Add(PartOf(cause), rest);
         ++path_.instructions;
-        Remember(core, step, timed, cycles);
+        Remember(at, core, step, timed, cycles);
     }
 
-    void Remember(const ReplayCore& core, const Step& step, const TimedStep& timed, double cycles) {
+    void Remember(StepRef at, const ReplayCore& core, const Step& step, const TimedStep& timed, double cycles) {
         const InstructionKey& instruction = core.stream->instructions[step.instruction];
         const Site site = core.stream->sites[step.site];
-        const SiteKey key{site.file, site.line, static_cast<int>(step.pipe), core.cube, instruction.name};
-        Visit& visit = visits_[key];
-        visit.site.instruction = instruction.name;
-        visit.site.site = site;
-        visit.site.pipe = step.pipe;
-        visit.site.cube = core.cube;
+        // The streams' own numbers find a site again without a look at its text.
+        const std::uint64_t number = static_cast<std::uint64_t>(step.site) << 16 | step.instruction;
+        Visit*& known = known_[static_cast<std::size_t>(at.core)][number];
+        if (known == nullptr) {
+            known = &visits_[SiteKey{site.file, site.line, static_cast<int>(step.pipe), core.cube, instruction.name}];
+            known->site.instruction = instruction.name;
+            known->site.site = site;
+            known->site.pipe = step.pipe;
+            known->site.cube = core.cube;
+        }
+        Visit& visit = *known;
         visit.site.cycles += cycles;
         ++visit.site.count;
         visit.waited[static_cast<std::size_t>(timed.cause)] += cycles;
@@ -114,6 +121,7 @@ private:
     const Timeline& timeline_;
     CriticalPath path_;
     std::map<SiteKey, Visit> visits_;
+    std::vector<std::unordered_map<std::uint64_t, Visit*>> known_;  // by core; site and instruction of its stream
 };
 
 }  // namespace

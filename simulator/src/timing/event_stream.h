@@ -3,6 +3,7 @@
 // It holds no cycles: one run can be replayed under several assumptions about the machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct Transfer {
     std::uint32_t count1 = 1;
     bool write = false;
     bool bypasses_l2 = false;
+    bool shared = false;  // of a buffer that the kernel may write
     std::uint64_t stride0 = 0;
     std::uint64_t stride1 = 0;
 
@@ -62,6 +64,25 @@ struct InstructionKey {
     bool operator==(const InstructionKey& other) const {
         return name == other.name && pipe == other.pipe && dtype == other.dtype && source == other.source &&
                target == other.target && units_are_bytes == other.units_are_bytes && unaligned == other.unaligned;
+    }
+    struct Hash {
+        std::size_t operator()(const InstructionKey& key) const {
+            const auto kind =
+                static_cast<std::uint64_t>(key.pipe) | static_cast<std::uint64_t>(key.dtype) << 8 |
+                static_cast<std::uint64_t>(key.source) << 16 | static_cast<std::uint64_t>(key.target) << 24 |
+                static_cast<std::uint64_t>(key.units_are_bytes) << 32 | static_cast<std::uint64_t>(key.unaligned) << 33;
+            const std::uint64_t mixed = (reinterpret_cast<std::uint64_t>(key.name) ^ kind) * 0x9E3779B97F4A7C15U;
+            return static_cast<std::size_t>(mixed ^ mixed >> 32);
+        }
+    };
+};
+
+inline bool operator==(const Site& a, const Site& b) { return a.file == b.file && a.line == b.line; }
+struct SiteHash {
+    std::size_t operator()(const Site& site) const {
+        const std::uint64_t mixed =
+            (reinterpret_cast<std::uint64_t>(site.file) ^ static_cast<std::uint64_t>(site.line)) * 0x9E3779B97F4A7C15U;
+        return static_cast<std::size_t>(mixed >> 32);
     }
 };
 
@@ -86,6 +107,9 @@ struct EventStream {
     std::vector<Site> sites;
     std::vector<UnitWait> unit_waits;  // by step
     std::vector<WordAccess> words;     // by step
+    // The scalar unit has looked at data in the core's memory for the last time at this step. What the core read before
+    // may have decided what it did.
+    std::uint32_t looked_before = 0;
 };
 
 }  // namespace ascend_attention::sim

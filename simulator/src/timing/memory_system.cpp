@@ -2,44 +2,62 @@
 #include "timing/memory_system.h"
 
 #include <algorithm>
+#include <limits>
+#include <new>
 
 namespace ascend_attention::sim {
 
 MemorySystem::MemorySystem(const MemoryFigures& figures)
-    : sets_(std::max<std::uint64_t>(1, figures.l2_bytes / kLineBytes / kWays)),
+    : set_count_(std::max<std::uint64_t>(1, figures.l2_bytes / kLineBytes / kWays)),
+      reciprocal_(std::numeric_limits<std::uint64_t>::max() / set_count_),
+      memory_(std::calloc(set_count_ + 1, sizeof(Set))),
       l2_read_{figures.l2_read},
       l2_write_{figures.l2_write},
       hbm_{figures.hbm} {
-    lines_.resize(sets_ * kWays);
+    if (memory_ == nullptr) {
+        throw std::bad_alloc();
+    }
+    const auto start = reinterpret_cast<std::uintptr_t>(memory_.get());
+    sets_ = reinterpret_cast<Set*>((start + alignof(Set) - 1) / alignof(Set) * alignof(Set));
+}
+
+std::uint64_t MemorySystem::SetOf(std::uint64_t line) const {
+    if (line < set_count_) {
+        return line;
+    }
+    // Neighbouring lines lie in neighbouring sets. A pitch that is a multiple of the number of sets would crowd one
+    // set; the upper bits are folded in, as caches do. Division by multiplication: it is done for every line.
+    const auto divide = [this](std::uint64_t number) {
+        const auto quotient = static_cast<std::uint64_t>(static_cast<unsigned __int128>(number) * reciprocal_ >> 64);
+        return number - quotient * set_count_ < set_count_ ? quotient : quotient + 1;
+    };
+    const std::uint64_t folded = line ^ (divide(line) * 0x9E3779B1U);
+    return folded - divide(folded) * set_count_;
 }
 
 bool MemorySystem::Touch(std::uint64_t line, bool write) {
-    // Neighbouring lines lie in neighbouring sets. A pitch that is a multiple of the number of sets would crowd one
-    // set; the upper bits are folded in, as caches do.
-    const std::uint64_t set = (line ^ (line / sets_ * 0x9E3779B1U)) % sets_;
-    Line* ways = &lines_[set * kWays];
-    Line* victim = ways;
-    ++clock_;
-    for (int way = 0; way < kWays; ++way) {
-        if (ways[way].tag == line + 1) {
-            ways[way].used = clock_;
-            MarkDirty(ways[way], write);
-            return true;
-        }
-        if (ways[way].used < victim->used) {
-            victim = &ways[way];
-        }
+    Set* const set = sets_ + SetOf(line);
+    __builtin_prefetch(set + 1);  // of the next line, which somebody will want soon
+    Line* const lines = set->lines;
+    const auto wanted = static_cast<Line>(line + 1);
+    std::size_t way = 0;
+    while (way < kWays - 1 && (lines[way] & ~kDirty) != wanted && lines[way] != 0) {
+        ++way;
     }
-    *victim = Line{line + 1, clock_, false};
-    MarkDirty(*victim, write);
-    return false;
-}
-
-void MemorySystem::MarkDirty(Line& line, bool write) {
-    if (write && !line.dirty) {
-        line.dirty = true;
+    // Without a hit this is an empty way, or the line that was used longest ago: it makes room.
+    const bool there = (lines[way] & ~kDirty) == wanted;
+    Line found = there ? lines[way] : wanted;
+    // A line that becomes dirty costs its way back to HBM now, not when it makes room: a kernel that runs again and
+    // again pays for the lines of the run before.
+    if (write && (found & kDirty) == 0) {
+        found |= kDirty;
         written_back_ += kLineBytes;
     }
+    for (; way > 0; --way) {
+        lines[way] = lines[way - 1];
+    }
+    lines[0] = found;
+    return there;
 }
 
 void MemorySystem::TouchRow(std::uint64_t address, std::uint64_t bytes, bool write, std::uint64_t& missed_bytes) {

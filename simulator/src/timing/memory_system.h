@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <cstdlib>
+#include <memory>
 
 #include "timing/event_stream.h"
 
@@ -39,12 +40,20 @@ private:
     Answer MoveAround(const Transfer& transfer, double now);
 
     static constexpr std::uint64_t kLineBytes = 512;
-    static constexpr int kWays = 16;
+    static constexpr std::size_t kWays = 16;
 
-    struct Line {
-        std::uint64_t tag = 0;  // line number + 1; 0 is empty
-        std::uint32_t used = 0;
-        bool dirty = false;
+    // A line in L2: its number + 1, and above that whether it is dirty. 0 is empty. 31 bits are a terabyte of lines.
+    using Line = std::uint32_t;
+    static constexpr Line kDirty = 0x80000000U;
+
+    // A set is one cache line of the host, its lines in the order of their last use. Memory that nobody touches is
+    // never taken from the host: most launches see a small part of L2.
+    struct alignas(64) Set {
+        Line lines[kWays];
+    };
+    static_assert(sizeof(Set) == 64);
+    struct Free {
+        void operator()(void* memory) const { std::free(memory); }
     };
     // A bandwidth that everybody shares: bytes are served in the order of their start.
     struct Server {
@@ -56,16 +65,15 @@ private:
         }
     };
 
+    std::uint64_t SetOf(std::uint64_t line) const;
     // Whether the line was there; it is afterwards.
     bool Touch(std::uint64_t line, bool write);
-    // A line that becomes dirty costs its way back to HBM now, not when it makes room: a kernel that runs again and
-    // again pays for the lines of the run before.
-    void MarkDirty(Line& line, bool write);
     void TouchRow(std::uint64_t address, std::uint64_t bytes, bool write, std::uint64_t& missed_bytes);
 
-    std::vector<Line> lines_;
-    std::uint64_t sets_ = 0;
-    std::uint32_t clock_ = 0;
+    std::uint64_t set_count_ = 0;
+    std::uint64_t reciprocal_ = 0;  // of set_count_, times 2^64
+    std::unique_ptr<void, Free> memory_;
+    Set* sets_ = nullptr;  // in memory_
     std::uint64_t last_line_ = ~std::uint64_t{0};
     Server l2_read_;
     Server l2_write_;

@@ -4,39 +4,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/dtype.h"
 #include "timing/timeline.h"
 
 namespace ascend_attention::sim {
 
 namespace {
 
-std::uint64_t HashOf(const void* pointer, std::uint64_t value) {
-    return reinterpret_cast<std::uint64_t>(pointer) * 0x9E3779B97F4A7C15U ^ value;
-}
-
-// Bits of an element, to tell which operand decides how much fits a repeat.
-int WidthOf(DType dtype) {
-    switch (dtype) {
-        case DType::kInt4:
-            return 4;
-        case DType::kInt8:
-        case DType::kUint8:
-            return 8;
-        case DType::kFloat16:
-        case DType::kBfloat16:
-        case DType::kInt16:
-        case DType::kUint16:
-            return 16;
-        case DType::kFloat32:
-        case DType::kInt32:
-        case DType::kUint32:
-            return 32;
-        case DType::kInt64:
-        case DType::kUint64:
-            return 64;
-        default:
-            return 0;
-    }
+// Whether an operand of this type decides how much fits a repeat, and no more the one known before.
+bool IsWider(DType dtype, DType known) {
+    return dtype != DType::kOther && (known == DType::kOther || BitsOf(dtype) > BitsOf(known));
 }
 
 const char* NameFor(const CostRows& names, const Transfer& transfer) {
@@ -65,7 +42,7 @@ const char* NameFor(const CostRows& names, const Transfer& transfer) {
 void EventRecorder::Begin(const Call& call) {
     step_ = Step{};
     step_.pipe = call.pipe;
-    step_.site = SiteIndex(call.site);
+    step_.site = sites_.Of(call.site, stream_.sites);
     step_.first_transfer = static_cast<std::uint32_t>(stream_.transfers.size());
     key_ = InstructionKey{call.name, call.pipe, DType::kOther, Space::kGlobal, Space::kGlobal};
     names_ = nullptr;
@@ -81,7 +58,7 @@ void EventRecorder::Begin(const Call& call) {
 void EventRecorder::Operand(const sim::Operand& operand, bool write, const Region& region, const GlobalRegion* buffer) {
     bool& seen = write ? has_target_ : has_source_;
     // The cube's rate goes by what it multiplies, not by what it adds up in.
-    const bool decides = key_.pipe == Pipe::kCube ? !write && !seen : WidthOf(operand.dtype) > WidthOf(key_.dtype);
+    const bool decides = key_.pipe == Pipe::kCube ? !write && !seen : IsWider(operand.dtype, key_.dtype);
     if (decides) {
         key_.dtype = operand.dtype;
     }
@@ -93,6 +70,9 @@ void EventRecorder::Operand(const sim::Operand& operand, bool write, const Regio
     }
     if (buffer == nullptr) {
         (write ? local_bytes_ : local_read_bytes_) += region.bytes * region.count0 * region.count1;
+        if (key_.pipe == Pipe::kScalar && !write) {
+            Looks();
+        }
         return;
     }
     Transfer transfer;
@@ -103,6 +83,7 @@ void EventRecorder::Operand(const sim::Operand& operand, bool write, const Regio
     transfer.stride0 = region.stride0;
     transfer.stride1 = region.stride1;
     transfer.write = write;
+    transfer.shared = buffer->writable;
     transfer.bypasses_l2 = (operand.bypasses_l2 >> (write ? 1 : 0) & 1) != 0;
     (write ? written_bytes_ : read_bytes_) += transfer.bytes();
     stream_.transfers.push_back(transfer);
@@ -126,7 +107,7 @@ void EventRecorder::End() {
     key_.unaligned = IsUnaligned();
     polled_address_ = 0;
     step_.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_, 0xFFFFFFFFU));
-    step_.instruction = InstructionIndex();
+    step_.instruction = static_cast<std::uint16_t>(instructions_.Of(key_, stream_.instructions));
     stream_.steps.push_back(step_);
 }
 
@@ -216,31 +197,8 @@ void EventRecorder::Sync(StepKind kind, Pipe pipe, int target, int id, Site site
     step.pipe = pipe;
     step.target = static_cast<std::uint8_t>(target);
     step.id = static_cast<std::uint8_t>(id);
-    step.site = SiteIndex(site);
+    step.site = sites_.Of(site, stream_.sites);
     stream_.steps.push_back(step);
-}
-
-std::uint32_t EventRecorder::SiteIndex(Site site) {
-    const auto next = static_cast<std::uint32_t>(stream_.sites.size());
-    const auto [found, fresh] = sites_.emplace(HashOf(site.file, static_cast<std::uint64_t>(site.line)), next);
-    if (fresh) {
-        stream_.sites.push_back(site);
-    }
-    return found->second;
-}
-
-std::uint16_t EventRecorder::InstructionIndex() {
-    const auto kind = static_cast<std::uint64_t>(key_.dtype) << 16 | static_cast<std::uint64_t>(key_.source) << 8 |
-                      static_cast<std::uint64_t>(key_.target) | static_cast<std::uint64_t>(key_.unaligned) << 24;
-    std::vector<std::uint16_t>& candidates = instructions_[HashOf(key_.name, kind)];
-    for (const std::uint16_t candidate : candidates) {
-        if (stream_.instructions[candidate] == key_) {
-            return candidate;
-        }
-    }
-    candidates.push_back(static_cast<std::uint16_t>(stream_.instructions.size()));
-    stream_.instructions.push_back(key_);
-    return candidates.back();
 }
 
 }  // namespace ascend_attention::sim

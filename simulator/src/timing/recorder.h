@@ -5,13 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/access.h"
 #include "core/global_memory.h"
 #include "timing/event_stream.h"
+#include "timing/numbering.h"
 
 namespace ascend_attention::sim {
 
@@ -33,6 +33,8 @@ public:
     }
     // unitFlag of an Mmad (produces) or a Fixpipe, and the units of L0C that it waits for and hands over.
     void UnitFlag(std::uint32_t flag) { step_.target = static_cast<std::uint8_t>(flag); }
+    // The scalar unit learns something about data in the core's memory, and may do something else because of it.
+    void Looks() { stream_.looked_before = static_cast<std::uint32_t>(stream_.steps.size()); }
     void WaitsForUnit(std::uint64_t unit, bool produces);
     void HandsOverUnit(std::uint64_t unit, bool produces);
     void End();
@@ -55,8 +57,6 @@ public:
 private:
     void NoteWord(const sim::Operand& element, const GlobalRegion& buffer, std::uint32_t bytes, bool write);
     bool IsUnaligned() const;
-    std::uint32_t SiteIndex(Site site);
-    std::uint16_t InstructionIndex();
 
     EventStream stream_;
     Step step_;
@@ -74,8 +74,8 @@ private:
     static constexpr std::size_t kUnits = 256;  // of L0C, 512 bytes each
     static constexpr std::uint32_t kNobody = 0xFFFFFFFFU;
     std::array<std::vector<std::uint32_t>, 2> handed_over_;  // by pipe (M, FIX) and unit: the step that did last
-    std::unordered_map<std::uint64_t, std::uint32_t> sites_;
-    std::unordered_map<std::uint64_t, std::vector<std::uint16_t>> instructions_;
+    Numbering<Site, SiteHash> sites_;
+    Numbering<InstructionKey, InstructionKey::Hash> instructions_;
 };
 
 }  // namespace ascend_attention::sim

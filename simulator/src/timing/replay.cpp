@@ -11,8 +11,10 @@ namespace ascend_attention::sim {
 
 Replayer::Replayer(const std::vector<ReplayCore>& cores, const ReplaySettings& settings)
     : figures_(settings), memory_(figures_.memory) {
+    CostLookup costs(*settings.costs);
+    cores_.reserve(cores.size());
     for (const ReplayCore& core : cores) {
-        cores_.emplace_back(core, *settings.costs, settings.keep_steps);
+        cores_.emplace_back(core, costs, settings.keep_steps);
     }
     for (CoreState& state : cores_) {
         for (std::size_t other = 0; other < cores.size(); ++other) {
@@ -32,20 +34,11 @@ Timeline Replayer::Run() {
         Issue(static_cast<int>(core), 0);
     }
     while (!agenda_.empty()) {
-        const Appointment next = agenda_.top();
-        agenda_.pop();
+        const Appointment next = agenda_.Take();
         cores_[static_cast<std::size_t>(next.core)].pipes[next.pipe].scheduled = false;
         Work(next.core, next.pipe, next.time);
     }
     return Finish();
-}
-
-void Replayer::Schedule(int index, int pipe, double time) {
-    PipeState& state = core(index).pipes[pipe];
-    if (!state.scheduled) {
-        state.scheduled = true;
-        agenda_.push(Appointment{time, appointments_++, index, pipe});
-    }
 }
 
 void Replayer::Work(int index, int pipe, double now) {
@@ -55,8 +48,11 @@ void Replayer::Work(int index, int pipe, double now) {
         const QueueEntry entry = queue.entries.front();
         const double ready = std::max(entry.issued, queue.free_at);
         if (ready > now) {
-            Schedule(index, pipe, ready);
-            break;
+            if (queue.scheduled || !agenda_.WouldBeNext(ready)) {
+                Schedule(index, pipe, ready);
+                break;
+            }
+            now = ready;
         }
         const Step& step = state.stream->steps[entry.step];
         if (!WorkOne(index, state, queue, step, entry, now)) {
@@ -171,8 +167,13 @@ void Replayer::HandOverUnits(int index, CoreState& state, PipeState& queue, cons
 
 MemorySystem::Answer Replayer::MoveGlobal(const CoreState& state, const Step& step, double now) {
     MemorySystem::Answer shared;
+    if (step.transfers == 0) {
+        return shared;
+    }
+    const Transfer* const transfers = &state.stream->transfers[step.first_transfer];
+    __builtin_prefetch(transfers + step.transfers);  // other cores come first: by then it is there
     for (std::uint32_t i = 0; i < step.transfers; ++i) {
-        const MemorySystem::Answer answer = memory_.Move(state.stream->transfers[step.first_transfer + i], now);
+        const MemorySystem::Answer answer = memory_.Move(transfers[i], now);
         shared.done = std::max(shared.done, answer.done);
         shared.missed = shared.missed || answer.missed;
     }

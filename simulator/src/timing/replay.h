@@ -4,6 +4,8 @@
 // that waits; L2 and HBM serve transfers in the order of their starts.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "timing/cost_table.h"
@@ -12,6 +14,8 @@
 #include "timing/timeline.h"
 
 namespace ascend_attention::sim {
+
+constexpr std::size_t kCrossFlags = 16;  // counters of a core
 
 // A core of the launch, as cross-core flags see it.
 struct ReplayCore {

@@ -9,6 +9,7 @@ namespace ascend_attention::sim {
 
 void Replayer::Issue(int index, double now) {
     CoreState& state = core(index);
+    constexpr int kAhead = 4;  // steps; other cores come first, and by then it is there
     const std::vector<Step>& steps = state.stream->steps;
     if (state.hold == Hold::kQueue) {
         state.Delay(now, Cause::kQueue, state.pipes[state.held_by].last);
@@ -16,6 +17,7 @@ void Replayer::Issue(int index, double now) {
     state.hold = Hold::kNone;
     while (state.next < steps.size()) {
         const Step& step = steps[state.next];
+        __builtin_prefetch(&step + kAhead);
         if (!IssueOne(index, state, step)) {
             return;
         }
@@ -70,7 +72,7 @@ bool Replayer::Enqueue(int index, CoreState& state, int pipe) {
     const bool instruction = step.kind == StepKind::kInstruction;
     const bool sets_mask = instruction && step.pipe == Pipe::kVector && step.id != 0;
     state.Spend(instruction ? figures_.issue + (sets_mask ? figures_.mask : 0) : figures_.sync_issue);
-    queue.entries.push_back(QueueEntry{state.next, state.scalar_time, state.scalar_cause, state.scalar_by});
+    queue.entries.push_back(QueueEntry{state.next, state.scalar_cause, state.scalar_time, state.scalar_by});
     if (queue.entries.size() == 1 && !queue.parked) {
         Schedule(index, pipe, std::max(state.scalar_time, queue.free_at));
     }

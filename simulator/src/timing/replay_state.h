@@ -4,13 +4,13 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "timing/cost_table.h"
 #include "timing/event_stream.h"
 #include "timing/memory_system.h"
 #include "timing/replay.h"
+#include "timing/ring.h"
 #include "timing/timeline.h"
 
 namespace ascend_attention::sim {
@@ -71,26 +71,25 @@ private:
 };
 
 struct QueueEntry {
-    std::uint32_t step;
-    double issued;
-    Cause cause;  // why it was not issued earlier
+    std::uint32_t step = 0;
+    Cause cause = Cause::kStart;  // why it was not issued earlier
+    double issued = 0;
     StepRef by;
 };
 
 // What an instruction with unitFlag 3 hands over, as the other pipe sees it.
 struct HandOver {
-    std::uint32_t step;
-    double first;  // from when on the other pipe may take units, and when it has the last one
-    double last;
+    std::uint32_t step = 0;
+    double first = 0;  // from when on the other pipe may take units, and when it has the last one
+    double last = 0;
 };
 
 constexpr int kNoEvent = -1;
-constexpr std::size_t kCrossFlags = 16;
 
 struct PipeState {
-    std::deque<QueueEntry> entries;
-    std::deque<HandOver> handed_over;  // the last few
-    double free_at = 0;                // when the next entry may start, and why not before
+    Ring<QueueEntry> entries;
+    Ring<HandOver> handed_over;  // the last few
+    double free_at = 0;          // when the next entry may start, and why not before
     Cause cause = Cause::kStart;
     StepRef by;
     double complete_at = 0;  // when all results so far are there, and whose is the last
@@ -101,9 +100,9 @@ struct PipeState {
     int waits_for = kNoEvent;
 
     const HandOver* Find(std::uint32_t step) const {
-        for (auto entry = handed_over.rbegin(); entry != handed_over.rend(); ++entry) {
-            if (entry->step == step) {
-                return &*entry;
+        for (std::size_t i = handed_over.size(); i > 0; --i) {
+            if (handed_over[i - 1].step == step) {
+                return &handed_over[i - 1];
             }
         }
         return nullptr;
@@ -123,10 +122,10 @@ enum class Hold : std::uint8_t { kNone, kQueue, kCrossFlag, kEvent, kDrain, kEnd
 inline int EventKey(const Step& step) { return (static_cast<int>(step.pipe) * kPipeCount + step.target) * 8 + step.id; }
 
 struct CoreState {
-    CoreState(const ReplayCore& core, const CostTable& table, bool keep_steps)
+    CoreState(const ReplayCore& core, CostLookup& lookup, bool keep_steps)
         : stream(core.stream), block(core.block), cube(core.cube), events(kPipeCount * kPipeCount * 8) {
         for (const InstructionKey& key : stream->instructions) {
-            costs.push_back(&table.Find(key));
+            costs.push_back(&lookup.Find(key));
         }
         if (keep_steps) {
             timeline.steps.resize(stream->steps.size());

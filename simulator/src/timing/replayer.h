@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <queue>
 #include <vector>
 
+#include "timing/agenda.h"
 #include "timing/replay_state.h"
 
 namespace ascend_attention::sim {
@@ -16,18 +16,15 @@ public:
     Timeline Run();
 
 private:
-    struct Appointment {
-        double time;
-        std::uint64_t order;  // ties in the order they were made
-        int core;
-        int pipe;
-        bool operator<(const Appointment& other) const {
-            return time != other.time ? time > other.time : order > other.order;
-        }
-    };
     CoreState& core(int index) { return cores_[static_cast<std::size_t>(index)]; }
 
-    void Schedule(int index, int pipe, double time);
+    void Schedule(int index, int pipe, double time) {
+        PipeState& state = core(index).pipes[pipe];
+        if (!state.scheduled) {
+            state.scheduled = true;
+            agenda_.Add(Appointment{time, index, pipe});
+        }
+    }
 
     // The scalar unit goes on from `now` until something holds it up.
     void Issue(int index, double now);
@@ -80,8 +77,7 @@ private:
     ReplayFigures figures_;
     MemorySystem memory_;
     std::vector<CoreState> cores_;
-    std::priority_queue<Appointment> agenda_;
-    std::uint64_t appointments_ = 0;
+    Agenda agenda_;
 };
 
 }  // namespace ascend_attention::sim

@@ -73,16 +73,24 @@ void RefuseMemoryWords(Machine& machine) {
         cores.push_back(ReplayCore{&core->recorder()->stream(), identity.block, identity.type == CoreType::kCube});
     }
     const UnorderedWords words = FindUnorderedWords(cores);
-    if (!words.found) {
+    if (!words.found && !words.gave_up) {
+        return;
+    }
+    if (words.gave_up) {
+        machine.log().Add(Finding{Severity::kError, "not modelled",
+                                  "the cores touch global memory too often for timed mode to tell whether one of them "
+                                  "waits for what another one writes there: a smaller problem, or fewer looks of the "
+                                  "scalar unit at what a core has read"},
+                          "memory words");
         return;
     }
     const auto name = [&](int core) { return machine.cores()[static_cast<std::size_t>(core)]->name(); };
     machine.log().Add(
         Finding{Severity::kError, "not modelled",
-                name(words.core) + " touches global memory (" + Place(words.site) + ") that the scalar unit of " +
-                    name(words.other) + " touches as well (" + Place(words.other_site) +
-                    "), and no cross-core flag orders the two: timed mode cannot tell how often a core would look at "
-                    "what another one writes"},
+                name(words.core) + " touches global memory (" + Place(words.site) + ") that " + name(words.other) +
+                    " touches as well (" + Place(words.other_site) +
+                    "), no cross-core flag orders the two, and what is found there may decide what a core does: timed "
+                    "mode cannot tell how often it would look"},
         "memory words");
 }
 

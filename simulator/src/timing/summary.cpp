@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/dtype.h"
+
 namespace ascend_attention::sim {
 
 namespace {
@@ -12,25 +14,7 @@ constexpr double kCubeColumns = 16;
 constexpr double kVectorsPerCube = 2;
 
 // Elements that a repeat of 256 bytes, or 32 bytes of k, hold.
-double ElementsOf(DType dtype, double bytes) {
-    switch (dtype) {
-        case DType::kInt4:
-            return bytes * 2;
-        case DType::kInt8:
-        case DType::kUint8:
-            return bytes;
-        case DType::kFloat16:
-        case DType::kBfloat16:
-        case DType::kInt16:
-        case DType::kUint16:
-            return bytes / 2;
-        case DType::kInt64:
-        case DType::kUint64:
-            return bytes / 8;
-        default:
-            return bytes / 4;
-    }
-}
+double ElementsOf(DType dtype, double bytes) { return bytes * 8 / BitsOf(dtype); }
 
 // Multiply-adds of a cube core in a cycle; that of the 16-bit types when nothing was multiplied.
 double ProductsPerCycle(const WorkCount& work) {
@@ -41,7 +25,12 @@ double ProductsPerCycle(const WorkCount& work) {
 
 WorkCount CountWork(const std::vector<ReplayCore>& cores, const CostTable& costs) {
     WorkCount count;
+    CostLookup lookup(costs);
     for (const ReplayCore& core : cores) {
+        std::vector<double> per_unit;  // by instruction of the stream
+        for (const InstructionKey& key : core.stream->instructions) {
+            per_unit.push_back(lookup.Find(key).per_unit);
+        }
         for (const Step& step : core.stream->steps) {
             if (step.kind != StepKind::kInstruction || (step.pipe != Pipe::kCube && step.pipe != Pipe::kVector)) {
                 continue;
@@ -50,7 +39,7 @@ WorkCount CountWork(const std::vector<ReplayCore>& cores, const CostTable& costs
             if (step.pipe == Pipe::kCube) {
                 count.products += step.rows;
                 count.product_slots += step.units * kCubeRows * kCubeColumns * ElementsOf(key.dtype, 32);
-                count.product_cycles += step.units * costs.Find(key).per_unit;
+                count.product_cycles += step.units * per_unit[step.instruction];
             } else if (!key.units_are_bytes) {  // no copy
                 count.lanes += step.units * ElementsOf(key.dtype, 256);
                 count.repeats += step.units;

@@ -18,7 +18,7 @@ constexpr DTypeSet kWords(DType::kFloat16, DType::kBfloat16, DType::kFloat32, DT
 // Built-in patterns 1 to 7: which of four neighbouring elements are kept.
 constexpr std::uint8_t kPatterns[8] = {0, 0b0101, 0b1010, 0b0001, 0b0010, 0b0100, 0b1000, 0b1111};
 
-DType PatternType(DType dtype) { return BitsPerElement(dtype) == 16 ? DType::kUint16 : DType::kUint32; }
+DType PatternType(DType dtype) { return BitsOf(dtype) == 16 ? DType::kUint16 : DType::kUint32; }
 
 // Where the source, the pattern and their repeats lie.
 struct Pick {
@@ -122,6 +122,7 @@ std::uint64_t VectorGatherMask(const GatherMaskCall& call) {
     if (call.repeat == 0) {
         return 0;
     }
+    access.Looks();
     DeclareFetch(access, call, pick);
     const std::vector<std::uint64_t> kept = KeptOffsets(access, call, pick);
     access.core().state.gathered_count = kept.size();

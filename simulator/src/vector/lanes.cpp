@@ -93,26 +93,6 @@ void ForEachRegion(const Stream& stream, const Lanes& lanes, Declare declare) {
 
 }  // namespace
 
-std::uint32_t BitsPerElement(DType dtype) {
-    switch (dtype) {
-        case DType::kInt4:
-            return 4;
-        case DType::kInt8:
-        case DType::kUint8:
-            return 8;
-        case DType::kFloat16:
-        case DType::kBfloat16:
-        case DType::kInt16:
-        case DType::kUint16:
-            return 16;
-        case DType::kInt64:
-        case DType::kUint64:
-            return 64;
-        default:
-            return 32;
-    }
-}
-
 Lanes CountLanes(std::uint64_t count, std::uint32_t lanes) {
     Lanes result;
     result.per_repeat = lanes;
@@ -197,7 +177,7 @@ Stream MakeStream(Access& access, const Operand& operand, const char* name, cons
     Stream stream;
     stream.operand = operand;
     stream.name = name;
-    stream.bits = BitsPerElement(operand.dtype);
+    stream.bits = BitsOf(operand.dtype);
     stream.block_step = static_cast<std::uint64_t>(stride.block) * kBlockBytes;
     stream.repeat_step = static_cast<std::uint64_t>(stride.repeat) * kBlockBytes;
     return stream;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/access.h"
+#include "core/dtype.h"
 #include "machine/vector_calls.h"
 
 namespace ascend_attention::sim {
@@ -15,8 +16,6 @@ namespace ascend_attention::sim {
 inline constexpr std::uint32_t kBlockBytes = 32;
 inline constexpr std::uint32_t kRepeatBytes = 256;
 inline constexpr std::uint32_t kMaxLanes = 128;
-
-std::uint32_t BitsPerElement(DType dtype);
 
 // A set of element types, for the legality rule of each instruction.
 class DTypeSet {

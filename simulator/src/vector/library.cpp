@@ -66,8 +66,8 @@ void VectorSelectBytes(const SelectBytesCall& call) {
     RequireDType(access, call.dst.dtype, kFloats, "dst dtype", "float16, float32");
     RequireSameDType(access, call.dst, call.src, "src dtype");
     RequireDType(access, call.mask.dtype, kMasks, "mask dtype", "bool, int8, uint8, int16, uint16, int32, uint32");
-    const std::uint64_t element = BitsPerElement(call.dst.dtype) / 8;
-    const std::uint64_t mask_element = BitsPerElement(call.mask.dtype) / 8;
+    const std::uint64_t element = BitsOf(call.dst.dtype) / 8;
+    const std::uint64_t mask_element = BitsOf(call.mask.dtype) / 8;
     for (const auto& [operand, name] :
          {std::pair{&call.dst, "dst"}, std::pair{&call.src, "src"}, std::pair{&call.mask, "mask"}}) {
         access.RequireSpace(*operand, name, Space::kUb);

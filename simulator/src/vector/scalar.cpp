@@ -165,7 +165,7 @@ LaneKernel KernelOf(ScalarOp op, DType dtype, DType src_dtype, bool round) {
 }
 
 void RequireShiftDistance(Access& access, const VectorCall& call) {
-    const std::int64_t width = BitsPerElement(call.src0.dtype);
+    const std::int64_t width = BitsOf(call.src0.dtype);
     const std::int64_t distance =
         width == 16 ? ScalarAs<std::int16_t>(call.scalar) : ScalarAs<std::int32_t>(call.scalar);
     access.Require(distance >= 0 && distance <= width, "scalarValue", distance, width == 16 ? "0..16" : "0..32");

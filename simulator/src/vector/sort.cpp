@@ -68,7 +68,7 @@ void SortGroups(Access& access, const SortCall& call, const Operand* work) {
         return;
     }
     const std::uint64_t count = static_cast<std::uint64_t>(call.repeat) * kGroupSize;
-    const std::uint64_t element = BitsPerElement(call.dst.dtype) / 8;
+    const std::uint64_t element = BitsOf(call.dst.dtype) / 8;
     RequireApart(access, call.dst, count * kPair, call.score, "src0", count * element);
     RequireApart(access, call.dst, count * kPair, call.index, "src1", count * 4);
     const std::byte* scores = access.Reads(call.score, "src0", Region{0, count * element, 1, 0, 1, 0});

@@ -86,7 +86,8 @@ std::uint64_t ReadReducedSum(const Call& head, DType dtype) {
 }
 
 std::uint64_t ReadGatheredCount(const Call& head) {
-    const Access access(CurrentCore(), head);
+    Access access(CurrentCore(), head);
+    access.Looks();
     return access.core().state.gathered_count;
 }
 

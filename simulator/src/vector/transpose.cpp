@@ -57,7 +57,7 @@ void TransposeSquare(Access& access, const Operand& dst, const Operand& src) {
 
 // Moves each image's `rows` x `columns` elements to `columns` x `rows`.
 void TransposeImages(Access& access, const TransposeCall& call, std::uint64_t rows, std::uint64_t columns) {
-    const std::uint64_t element = BitsPerElement(call.dst.dtype) / 8;
+    const std::uint64_t element = BitsOf(call.dst.dtype) / 8;
     const std::uint64_t image = rows * columns;
     const std::uint64_t bytes = call.n * image * element;
     RequireApart(access, call.dst, bytes, call.src, "src", bytes);
@@ -166,7 +166,7 @@ void TransposeListed(Access& access, const TransDataCall& call, const Listing& l
 
 void RunTransData(Access& access, const TransDataCall& call) {
     RequireDType(access, call.dtype, kListedTypes, "dtype", kListedNames);
-    const std::uint64_t element = BitsPerElement(call.dtype) / 8;
+    const std::uint64_t element = BitsOf(call.dtype) / 8;
     access.Require(element == 1 || (!call.dst_high && !call.src_high), "dstHighHalf, srcHighHalf", 1,
                    "false, except for 8-bit elements");
     for (std::uint64_t i = 0; i < kListed; ++i) {
@@ -222,7 +222,7 @@ void VectorTransposeLayout(const TransposeCall& call) {
     RequireInUb(access, call.dst, "dst");
     RequireInUb(access, call.src, "src");
     RequireInUb(access, call.work, "sharedTmpBuffer");
-    const std::uint64_t element = BitsPerElement(call.dst.dtype) / 8;
+    const std::uint64_t element = BitsOf(call.dst.dtype) / 8;
     const std::uint64_t pixels = std::uint64_t{call.h} * call.w;
     access.Require(call.c <= 4095, "cSize", call.c, "0..4095");
     access.Require(pixels <= 4095, "hSize * wSize", static_cast<std::int64_t>(pixels), "0..4095");

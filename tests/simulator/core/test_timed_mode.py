@@ -11,6 +11,7 @@ from test_cross_core import MEETINGS, cache, meeting, product, ring
 from test_memory_flags import GROUP, IB, SOFT, TURNS, arguments
 
 CACHED, UNCACHED, TWICE, READ_ONCE, READ_ONCE_LATER = 0, 1, 2, 4, 10
+MOVED, MOVED_ONCE, STORED = 12, 13, 14
 SOFT_MEETING = 5
 
 
@@ -20,7 +21,7 @@ def predict(*args: object, **settings: object) -> dict:
     return timing
 
 
-@pytest.mark.parametrize("way", [CACHED, UNCACHED, TWICE, READ_ONCE, READ_ONCE_LATER])
+@pytest.mark.parametrize("way", [CACHED, UNCACHED, TWICE, READ_ONCE, READ_ONCE_LATER, MOVED, MOVED_ONCE, STORED])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_polling_is_refused_however_it_went(way: int, threads: int) -> None:
     for _ in range(3):
