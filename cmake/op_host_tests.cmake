@@ -19,3 +19,7 @@ add_op_host_test(split)
 add_op_host_test(fuzz ${ROOT}/tests/conformance)
 # The cases are data; the sources tell which rules there are, so that none stays without a case.
 add_op_host_test(rules ${ROOT}/tests/conformance ${ROOT}/op_host)
+add_executable(bench_op_host ${ROOT}/tests/op_host/bench_checks.cpp)
+target_include_directories(bench_op_host PRIVATE ${HOST_INCLUDES} ${ROOT}/tests)
+target_link_libraries(bench_op_host PRIVATE op_host_for_tests)
+target_compile_options(bench_op_host PRIVATE ${UNHURRIED})

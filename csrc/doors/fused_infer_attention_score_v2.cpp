@@ -98,7 +98,7 @@ void RefuseOverlap(const Extent& written, const std::vector<Extent>& others, std
 struct InputExtents {
     std::vector<Extent>& extents;
 
-    void operator()(const char* name, const FusedInferAttentionScoreV2Request::OptionalTensor& tensor) {
+    void operator()(const char* name, const OptionalTensor& tensor) {
         if (tensor.has_value()) {
             extents.push_back(ExtentOf(name, *tensor));
         }
@@ -119,13 +119,19 @@ std::string DTypeName(DType dtype) { return NameOf(dtype); }
 
 FusedInferAttentionScoreV2Outputs InferFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request) {
     FusedInferAttentionScoreV2Outputs outputs;
-    ThrowUnlessOk(InferOutputs(request, CurrentSettings().contract, &outputs));
+    const CallSettings settings = CurrentSettings();
+    Soc soc;
+    ThrowUnlessOk(FindSoc(settings.run.soc, &soc));
+    ThrowUnlessOk(InferOutputs(request, soc, settings.contract, &outputs));
     return outputs;
 }
 
 std::string ExplainFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request) {
     std::string text;
-    ThrowUnlessOk(Explain(request, CurrentSettings().contract, &text));
+    const CallSettings settings = CurrentSettings();
+    Soc soc;
+    ThrowUnlessOk(FindSoc(settings.run.soc, &soc));
+    ThrowUnlessOk(Explain(request, soc, settings.contract, &text));
     return text;
 }
 
@@ -155,7 +161,7 @@ std::string FusedInferAttentionScoreV2Call::Describe() const {
 
 bool FusedInferAttentionScoreV2Call::AcceptsBuffers(const TensorView& attention_out, const TensorView& softmax_lse,
                                                     const TensorView* workspace) const {
-    ThrowUnlessOk(CheckOutputs(prepared_.outputs, request_.return_softmax_lse, attention_out, softmax_lse));
+    ThrowUnlessOk(CheckOutputs(request_, prepared_.outputs, attention_out, softmax_lse));
     std::vector<Extent> taken;
     VisitArguments(request_, InputExtents{taken});
 
@@ -203,7 +209,7 @@ void FusedInferAttentionScoreV2Call::Run(void* attention_out, void* softmax_lse,
         own = Allocate(prepared_.plan.workspace_bytes);
         workspace = own.get();
     }
-    const auto input = [](const FusedInferAttentionScoreV2Request::OptionalTensor& tensor) {
+    const auto input = [](const OptionalTensor& tensor) {
         return tensor.has_value() ? const_cast<void*>(tensor->data) : nullptr;
     };
     const std::array<void*, kKernelArgumentCount> data = {input(request_.query),

@@ -35,7 +35,7 @@ class DictReader {
 public:
     explicit DictReader(const py::dict& arguments) : arguments_(arguments) {}
 
-    void operator()(const char* name, Request::OptionalTensor& field) {
+    void operator()(const char* name, OptionalTensor& field) {
         std::optional<Descriptor> descriptor;
         (*this)(name, descriptor);
         if (descriptor.has_value()) {

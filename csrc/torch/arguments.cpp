@@ -16,7 +16,7 @@ class RequestReader {
 public:
     RequestReader(StackReader& stack, Arguments& arguments) : stack_(stack), arguments_(arguments) {}
 
-    void operator()(const char* name, Request::OptionalTensor& field) {
+    void operator()(const char* name, OptionalTensor& field) {
         std::optional<Tensor> tensor;
         if (count_++ < kPositionalArguments) {
             tensor = stack_.Read<Tensor>();
@@ -31,7 +31,7 @@ public:
             arguments_.tensors.emplace_back(name, std::move(*tensor));
         }
     }
-    void operator()(const char*, Request::OptionalLengths& field) {
+    void operator()(const char*, OptionalLengths& field) {
         field = stack_.Read<std::optional<std::vector<std::int64_t>>>();
     }
     template <class Field>

@@ -24,11 +24,11 @@ inline constexpr int kPositionalArguments = 3;
 // Writes "Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, ..." with the request's own defaults.
 class SchemaWriter {
 public:
-    void operator()(const char* name, const Request::OptionalTensor&) {
+    void operator()(const char* name, const OptionalTensor&) {
         const bool positional = count_ < kPositionalArguments;
         Add(positional ? "Tensor" : "Tensor?", name, positional ? "" : "None");
     }
-    void operator()(const char* name, const Request::OptionalLengths&) { Add("SymInt[]?", name, "None"); }
+    void operator()(const char* name, const OptionalLengths&) { Add("SymInt[]?", name, "None"); }
     void operator()(const char* name, const std::optional<std::int64_t>&) { Add("int?", name, "None"); }
     void operator()(const char* name, std::int64_t value) { Add("int", name, std::to_string(value)); }
     void operator()(const char* name, double value) { Add("float", name, std::to_string(value)); }

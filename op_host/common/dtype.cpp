@@ -12,7 +12,7 @@ struct DTypeRow {
     const char* name;
 };
 
-constexpr std::array<DTypeRow, 11> kRows = {{
+constexpr std::array<DTypeRow, 13> kRows = {{
     {DType::kFloat16, 2, "float16"},
     {DType::kBFloat16, 2, "bfloat16"},
     {DType::kFloat32, 4, "float32"},
@@ -23,6 +23,8 @@ constexpr std::array<DTypeRow, 11> kRows = {{
     {DType::kInt32, 4, "int32"},
     {DType::kInt64, 8, "int64"},
     {DType::kBool, 1, "bool"},
+    {DType::kUInt64, 8, "uint64"},
+    {DType::kFloat8E4M3FN, 1, "float8_e4m3fn"},
     {DType::kOther, 0, "other"},
 }};
 

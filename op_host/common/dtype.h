@@ -18,7 +18,9 @@ enum class DType : uint8_t {
     kInt32,
     kInt64,
     kBool,
-    kOther,  // anything the operators never accept (complex, float8, ...): TensorView keeps its name
+    kUInt64,
+    kFloat8E4M3FN,
+    kOther,  // anything the operators never accept (complex, uint16, ...): TensorView keeps its name
 };
 
 // Bytes of one element; 0 for kOther.

@@ -18,6 +18,40 @@ int RankOf(AxisOrder order) {
     return order == AxisOrder::kBSND || order == AxisOrder::kBNSD || order == AxisOrder::kNBSD ? 4 : 3;
 }
 
+Axes ReadAxes(AxisOrder order, const Shape& shape) {
+    switch (order) {
+        case AxisOrder::kBSH:
+            return {shape[0], 0, shape[1], shape[2]};
+        case AxisOrder::kBSND:
+            return {shape[0], shape[2], shape[1], shape[3]};
+        case AxisOrder::kTND:
+            return {0, shape[1], shape[0], shape[2]};
+        case AxisOrder::kNTD:
+            return {0, shape[0], shape[1], shape[2]};
+        case AxisOrder::kNBSD:
+            return {shape[1], shape[0], shape[2], shape[3]};
+        default:
+            return {shape[0], shape[1], shape[2], shape[3]};
+    }
+}
+
+Shape ShapeOf(AxisOrder order, const Axes& axes) {
+    switch (order) {
+        case AxisOrder::kBSH:
+            return {axes.batch, axes.length, axes.heads * axes.width};
+        case AxisOrder::kBSND:
+            return {axes.batch, axes.length, axes.heads, axes.width};
+        case AxisOrder::kTND:
+            return {axes.length, axes.heads, axes.width};
+        case AxisOrder::kNTD:
+            return {axes.heads, axes.length, axes.width};
+        case AxisOrder::kNBSD:
+            return {axes.heads, axes.batch, axes.length, axes.width};
+        default:
+            return {axes.batch, axes.heads, axes.length, axes.width};
+    }
+}
+
 const Layout* FindLayout(const std::string& name) {
     for (const Layout& layout : kLayouts) {
         if (name == layout.name) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "common/tensor.h"
+
 namespace ascend_attention {
 
 enum class AxisOrder : uint8_t { kBSH, kBSND, kBNSD, kTND, kNTD, kNBSD };
@@ -18,6 +20,18 @@ struct Layout {
 };
 
 int RankOf(AxisOrder order);
+
+// The axes of one tensor, whatever their order.
+struct Axes {
+    int64_t batch = 0;   // 0 for TND and NTD
+    int64_t heads = 0;   // 0 for BSH
+    int64_t length = 0;  // S, or T of TND and NTD
+    int64_t width = 0;   // D per head; H for BSH
+};
+// `shape` has RankOf(order) dimensions.
+Axes ReadAxes(AxisOrder order, const Shape& shape);
+// The inverse: the shape of a tensor with these axes; `width` is D per head, also for BSH.
+Shape ShapeOf(AxisOrder order, const Axes& axes);
 // The layouts of the fused operator's document; null when the name is not one of them.
 const Layout* FindLayout(const std::string& name);
 // "BSH, BSND, ..." for error texts.

@@ -21,4 +21,18 @@ std::string Status::Text() const {
     return text;
 }
 
+Status Refusal(const char* op, const char* rule, const std::string& argument, const std::string& given,
+               const std::string& allowed, const std::string& help) {
+    return {StatusCode::kInvalidParameter, op, argument, rule, given, allowed, help};
+}
+
+Status MissingTensor(const char* op, const char* rule, const std::string& argument, const std::string& help) {
+    return {StatusCode::kNullPointer, op, argument, rule, "None", "a tensor", help};
+}
+
+Status NotSupportedYet(const char* op, const std::string& argument, const std::string& given,
+                       const std::string& supported) {
+    return {StatusCode::kNotSupported, op, argument, "NOT-YET", given, supported, ""};
+}
+
 }  // namespace ascend_attention

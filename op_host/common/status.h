@@ -32,4 +32,13 @@ struct [[nodiscard]] Status {
 
 inline Status OkStatus() { return {}; }
 
+// 161002: refused by a rule.
+Status Refusal(const char* op, const char* rule, const std::string& argument, const std::string& given,
+               const std::string& allowed, const std::string& help = "");
+// 161001: a required tensor was not given.
+Status MissingTensor(const char* op, const char* rule, const std::string& argument, const std::string& help);
+// 561003: legal by the document, not built yet.
+Status NotSupportedYet(const char* op, const std::string& argument, const std::string& given,
+                       const std::string& supported);
+
 }  // namespace ascend_attention

@@ -15,6 +15,10 @@ std::string DTypeText(const TensorView& tensor) {
     return tensor.dtype == DType::kOther && !tensor.dtype_name.empty() ? tensor.dtype_name : NameOf(tensor.dtype);
 }
 
+std::string TensorText(const OptionalTensor& tensor) {
+    return tensor ? DTypeText(*tensor) + " " + ShapeText(tensor->shape) : "None";
+}
+
 int64_t NumElements(const Shape& shape) {
     int64_t count = 1;
     for (const int64_t dim : shape) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,14 @@ struct TensorView {
     std::string dtype_name;  // the caller's word for the dtype; needed for kOther only
 };
 
+using OptionalTensor = std::optional<TensorView>;
+
 // A view of a tensor whose dtype the caller knows by name ("float16", "torch.float16").
 TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shape, bool contiguous);
 // The dtype for a refusal: never just "other" when the caller gave it a name.
 std::string DTypeText(const TensorView& tensor);
+// "float16 (2, 3)" or "None".
+std::string TensorText(const OptionalTensor& tensor);
 
 // Elements of a shape; saturates at INT64_MAX instead of overflowing.
 int64_t NumElements(const Shape& shape);

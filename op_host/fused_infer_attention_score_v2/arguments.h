@@ -3,13 +3,16 @@
 // makes its schema of it and reads its stack with it, pybind11 reads keyword arguments with it, tests read their cases.
 #pragma once
 
+#include <type_traits>
+
 #include "fused_infer_attention_score_v2/request.h"
 
 namespace ascend_attention {
 
 // Calls visitor(name, field) for each argument. `request` is a FusedInferAttentionScoreV2Request, const or not; field
 // types are OptionalTensor, OptionalLengths, int64_t, double, bool, std::string and std::optional<int64_t>.
-template <class Request, class Visitor>
+template <class Request, class Visitor,
+          std::enable_if_t<std::is_same_v<std::remove_const_t<Request>, FusedInferAttentionScoreV2Request>, int> = 0>
 void VisitArguments(Request& request, Visitor&& visitor) {
     visitor("query", request.query);
     visitor("key", request.key);

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fused_infer_attention_score_v2/check.h"
 
+#include "common/tensor_rules.h"
+
 namespace ascend_attention::fia_v2 {
 
+Status CheckListed(const Soc& soc) {
+    return CheckProduct(kFusedInferAttentionScoreV2, "FIA-A1", soc, {Product::kAtlasA2A3});
+}
+
 Status CheckRequired(Scene& scene) {
-    struct Row {
-        const char* name;
-        const OptionalTensor* tensor;
-    };
     const Request& request = scene.request;
-    const Row rows[] = {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}};
-    for (const Row& row : rows) {
-        if (!row.tensor->has_value()) {
-            Status status = Refuse("FIA-A2", row.name, "None", "a tensor", "query, key and value are required.");
-            status.code = StatusCode::kNullPointer;
-            return status;
-        }
-    }
-    return OkStatus();
+    return CheckGiven(kFusedInferAttentionScoreV2, "FIA-A2",
+                      {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}});
 }
 
 Status CheckDocument(Scene& scene) {

@@ -3,9 +3,13 @@
 // returns the first rule that is broken.
 #pragma once
 
+#include "common/soc.h"
 #include "fused_infer_attention_score_v2/scene.h"
 
 namespace ascend_attention::fia_v2 {
+
+// The product is one that the document lists.
+Status CheckListed(const Soc& soc);
 
 Status CheckRequired(Scene& scene);      // query, key, value given (161001)
 Status CheckTypes(Scene& scene);         // FIA 1: dtypes, contiguity, layout, ranks, reserved arguments

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIA 2: head counts, shapes and size limits. Reads the sizes into the scene.
-#include <algorithm>
-
+#include "common/head_counts.h"
 #include "fused_infer_attention_score_v2/check.h"
 
 namespace ascend_attention::fia_v2 {
@@ -22,12 +21,9 @@ Status CheckHeadCounts(Scene& scene) {
     scene.query_heads = request.num_query_heads;
     scene.key_heads = request.num_key_value_heads == 0 ? scene.query_heads : request.num_key_value_heads;
     if (scene.query_heads % scene.key_heads != 0) {
-        const bool swapped = scene.key_heads % scene.query_heads == 0;
         return Refuse("FIA-C16", "num_key_value_heads", std::to_string(scene.key_heads),
                       Concat("a divisor of num_query_heads (", scene.query_heads, ")"),
-                      swapped ? "Each key/value head serves num_query_heads / num_key_value_heads query heads: are the "
-                                "two numbers swapped?"
-                              : "");
+                      SwappedHeads("num_query_heads", scene.query_heads, scene.key_heads));
     }
     if (!scene.rope() && scene.query_heads / scene.key_heads > 64) {
         return Refuse("FIA-C17", "num_key_value_heads",
@@ -38,90 +34,24 @@ Status CheckHeadCounts(Scene& scene) {
     return OkStatus();
 }
 
-// Data of one layout under the name of another: num_query_heads stands in the other layout's N axis.
-std::string OtherOrder(const Scene& scene) {
-    struct Row {
-        AxisOrder tagged;
-        size_t axis;
-        const char* likely;
-    };
-    constexpr Row kRows[] = {{AxisOrder::kBNSD, 2, "BSND"},
-                             {AxisOrder::kBSND, 1, "BNSD"},
-                             {AxisOrder::kTND, 0, "NTD_TND"},
-                             {AxisOrder::kNTD, 1, "TND"}};
-    for (const Row& row : kRows) {
-        if (row.tagged == scene.layout->input && scene.request.query->shape[row.axis] == scene.query_heads) {
-            return Concat("Axis ", row.axis, " of query has ", scene.query_heads, ": is the data in ", row.likely,
-                          " order?");
-        }
-    }
-    return "";
-}
-
 Status ReadQuery(Scene& scene) {
     const Shape& shape = scene.request.query->shape;
-    int64_t heads = scene.query_heads;
-    switch (scene.layout->input) {
-        case AxisOrder::kBSH:
-            scene.batch = shape[0];
-            scene.query_length = shape[1];
-            if (shape[2] % scene.query_heads != 0) {
-                return Refuse("FIA-C20", "query", Concat("shape ", ShapeText(shape)),
-                              Concat("H a multiple of num_query_heads (", scene.query_heads, ")"));
-            }
-            scene.head_dim = shape[2] / scene.query_heads;
-            break;
-        case AxisOrder::kBSND:
-            scene.batch = shape[0];
-            scene.query_length = shape[1];
-            heads = shape[2];
-            scene.head_dim = shape[3];
-            break;
-        case AxisOrder::kTND:
-            scene.tokens = shape[0];
-            heads = shape[1];
-            scene.head_dim = shape[2];
-            break;
-        case AxisOrder::kNTD:
-            heads = shape[0];
-            scene.tokens = shape[1];
-            scene.head_dim = shape[2];
-            break;
-        default:
-            scene.batch = shape[0];
-            heads = shape[1];
-            scene.query_length = shape[2];
-            scene.head_dim = shape[3];
-            break;
-    }
-    if (heads != scene.query_heads) {
+    const Axes query = ReadAxes(scene.layout->input, shape);
+    scene.batch = query.batch;
+    (scene.packed() ? scene.tokens : scene.query_length) = query.length;
+    scene.head_dim = query.width;
+    if (scene.layout->input == AxisOrder::kBSH) {
+        if (query.width % scene.query_heads != 0) {
+            return Refuse("FIA-C20", "query", Concat("shape ", ShapeText(shape)),
+                          Concat("H a multiple of num_query_heads (", scene.query_heads, ")"));
+        }
+        scene.head_dim = query.width / scene.query_heads;
+    } else if (query.heads != scene.query_heads) {
         return Refuse("FIA-C18", "num_query_heads", std::to_string(scene.query_heads),
-                      Concat("the N axis of query (", heads, ", shape ", ShapeText(shape), ")"), OtherOrder(scene));
+                      Concat("the N axis of query (", query.heads, ", shape ", ShapeText(shape), ")"),
+                      OtherOrder(scene.layout->input, "query", shape, scene.query_heads));
     }
     return OkStatus();
-}
-
-// Sizes of one dense key or value tensor.
-struct DenseSizes {
-    int64_t batch = 0;
-    int64_t heads = 0;
-    int64_t length = 0;  // S, or T of token-packed layouts
-    int64_t width = 0;   // D per head; H for BSH
-};
-
-DenseSizes ReadDense(AxisOrder order, const Shape& shape) {
-    switch (order) {
-        case AxisOrder::kBSH:
-            return {shape[0], 0, shape[1], shape[2]};
-        case AxisOrder::kBSND:
-            return {shape[0], shape[2], shape[1], shape[3]};
-        case AxisOrder::kTND:
-            return {0, shape[1], shape[0], shape[2]};
-        case AxisOrder::kNTD:
-            return {0, shape[0], shape[1], shape[2]};
-        default:
-            return {shape[0], shape[1], shape[2], shape[3]};
-    }
 }
 
 Status CheckKeyHeads(const Scene& scene, const char* name, const Shape& shape, int64_t heads) {
@@ -135,8 +65,8 @@ Status CheckKeyHeads(const Scene& scene, const char* name, const Shape& shape, i
 Status ReadDenseKeys(Scene& scene) {
     const Request& request = scene.request;
     const AxisOrder order = scene.layout->input;
-    const DenseSizes key = ReadDense(order, request.key->shape);
-    const DenseSizes value = ReadDense(order, request.value->shape);
+    const Axes key = ReadAxes(order, request.key->shape);
+    const Axes value = ReadAxes(order, request.value->shape);
     if (Status status = CheckKeyHeads(scene, "key", request.key->shape, key.heads); !status.ok()) {
         return status;
     }

@@ -9,20 +9,17 @@ namespace {
 
 Status CheckScaleOut(const Scene& scene) {
     const TensorView& scale = *scene.request.quant_scale_out;
-    const bool bfloat16 = scene.request.query->dtype == DType::kBFloat16 && scale.dtype == DType::kBFloat16;
-    const bool float16 = scene.request.query->dtype == DType::kFloat16 && scale.dtype == DType::kFloat16;
-    if (scale.dtype != DType::kFloat32 && !bfloat16 && !(float16 && scene.extended())) {
-        return Refuse("FIA-C72", "quant_scale_out", DTypeText(scale), "float32, or bfloat16 with bfloat16 query");
+    const OutputQuantArguments arguments = OutputQuantOf(scene);
+    if (Status status = CheckScaleDType(arguments, "FIA-C72"); !status.ok()) {
+        return status;
     }
-    const int64_t channels = scene.query_heads * scene.value_head_dim;
-    const int64_t count = NumElements(scale.shape);
-    if (count != 1 && count != channels) {
-        return Refuse("FIA-C73", "quant_scale_out", Concat("shape ", ShapeText(scale.shape)),
-                      Concat("1 or num_query_heads * head_dim (", channels, ") elements"));
+    if (Status status = CheckScaleCount(arguments, "FIA-C73"); !status.ok()) {
+        return status;
     }
-    if (scene.single_row() && count != 1) {
+    if (scene.single_row() && NumElements(scale.shape) != 1) {
         const int64_t n = scene.query_heads;
         const int64_t d = scene.value_head_dim;
+        const int64_t channels = n * d;
         const Shape forms[] = {{1, n, 1, d},     {1, 1, n, d},  {n, 1, d}, {1, n, d},
                                {1, 1, channels}, {1, channels}, {n, d},    {channels}};
         if (std::find(std::begin(forms), std::end(forms), scale.shape) == std::end(forms)) {
@@ -41,35 +38,7 @@ Status CheckPerChannel(const Scene& scene) {
     if (request.return_softmax_lse) {
         return Refuse("FIA-C75", "return_softmax_lse", "True", "False with a quant_scale_out per channel");
     }
-    if (scene.value_head_dim % 32 != 0) {
-        return Refuse("FIA-C75", "quant_scale_out", Concat("head_dim ", scene.value_head_dim),
-                      "head_dim a multiple of 32 with a quant_scale_out per channel");
-    }
-    return OkStatus();
-}
-
-// With an offset, a row without keys would not quantise to the offset of zero; the document refuses such calls.
-Status CheckEmptyRows(const Scene& scene) {
-    const Request& request = scene.request;
-    const std::vector<int64_t> query_lengths = QueryLengths(scene);
-    const std::vector<int64_t> key_lengths = KeyLengths(scene);
-    constexpr int64_t kFar = int64_t(1) << 40;
-    const int64_t pre = std::clamp(request.pre_tokens, -kFar, kFar);
-    const int64_t next = std::clamp(request.next_tokens, -kFar, kFar);
-    for (size_t b = 0; b < query_lengths.size(); ++b) {
-        const int64_t excess = query_lengths[b] - key_lengths[b];
-        const bool empty = (request.sparse_mode == 0 && request.atten_mask && (excess - pre > 0 || next < 0)) ||
-                           (request.sparse_mode == 3 && excess > 0) ||
-                           (request.sparse_mode == 4 && (pre < 0 || next < excess));
-        if (empty) {
-            return Refuse("FIA-C77", "quant_offset_out",
-                          Concat("sparse_mode ", request.sparse_mode, ", pre_tokens ", request.pre_tokens,
-                                 ", next_tokens ", request.next_tokens, ", batch ", b, " with ", query_lengths[b],
-                                 " queries and ", key_lengths[b], " keys"),
-                          "no query row without keys when quant_offset_out is given");
-        }
-    }
-    return OkStatus();
+    return CheckScalePerChannel(OutputQuantOf(scene), "FIA-C75");
 }
 
 }  // namespace
@@ -80,19 +49,14 @@ Status CheckPseShift(Scene& scene) {
         return OkStatus();
     }
     const Shape& shape = pse->shape;
-    const bool four = shape.size() == 4;
-    if (!four || (shape[0] != 1 && shape[0] != scene.batch) || shape[1] != scene.query_heads ||
-        shape[2] < scene.query_length || shape[3] < scene.key_length) {
-        return Refuse(scene.paged() ? "FIA-C56" : "FIA-C52", "pse_shift", Concat("shape ", ShapeText(shape)),
-                      Concat("(1 or ", scene.batch, ", ", scene.query_heads, ", at least ", scene.query_length,
-                             ", at least ", scene.key_length, ")"));
-    }
     const DType query = scene.request.query->dtype;
+    const PseArguments arguments = {
+        kFusedInferAttentionScoreV2, *pse, query, scene.batch, scene.query_heads, scene.query_length, scene.key_length};
+    if (Status status = CheckPseShape(arguments, scene.paged() ? "FIA-C56" : "FIA-C52"); !status.ok()) {
+        return status;
+    }
     if (!scene.single_row()) {
-        const bool fits = pse->dtype == query || (pse->dtype == DType::kFloat16 && query == DType::kInt8);
-        return fits ? OkStatus()
-                    : Refuse("FIA-C54", "pse_shift", DTypeText(*pse),
-                             "float16 with float16 or int8 query, bfloat16 with bfloat16 query");
+        return CheckPseDType(arguments, "FIA-C54");
     }
     if (shape[2] != 1) {
         return Refuse("FIA-C53", "pse_shift", Concat("shape ", ShapeText(shape)), "third dimension 1 when Q_S is 1");
@@ -111,15 +75,15 @@ Status CheckOutputQuant(Scene& scene) {
     const Request& request = scene.request;
     const OptionalTensor& scale = request.quant_scale_out;
     const OptionalTensor& offset = request.quant_offset_out;
-    if (offset && !scale) {
-        return Refuse("FIA-C70", "quant_offset_out", TensorText(offset), "None without quant_scale_out");
+    const OutputQuantArguments arguments = OutputQuantOf(scene);
+    if (Status status = CheckOffsetHasScale(arguments, "FIA-C70"); !status.ok()) {
+        return status;
     }
     if (!scale || scene.packed() || scene.rope()) {
         return OkStatus();  // FIA 11 and 12 refuse it there
     }
-    if (offset && (offset->dtype != scale->dtype || offset->shape != scale->shape)) {
-        return Refuse("FIA-C71", "quant_offset_out", TensorText(offset),
-                      Concat("dtype and shape of quant_scale_out: ", TensorText(scale)));
+    if (Status status = CheckOffsetLikeScale(arguments, "FIA-C71"); !status.ok()) {
+        return status;
     }
     if (Status status = CheckScaleOut(scene); !status.ok()) {
         return status;
@@ -135,7 +99,10 @@ Status CheckOutputQuant(Scene& scene) {
                       Concat("pre_tokens ", request.pre_tokens, ", next_tokens ", request.next_tokens),
                       "neither negative with sparse_mode 4 and quant_scale_out");
     }
-    return offset && NumElements(offset->shape) > 0 ? CheckEmptyRows(scene) : OkStatus();
+    if (!offset || NumElements(offset->shape) == 0) {
+        return OkStatus();
+    }
+    return CheckEmptyRows(MaskOf(scene), "FIA-C77", "quant_offset_out", QueryLengths(scene), KeyLengths(scene));
 }
 
 Status CheckSink(Scene& scene) {

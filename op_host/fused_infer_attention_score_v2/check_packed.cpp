@@ -7,50 +7,8 @@
 namespace ascend_attention::fia_v2 {
 namespace {
 
-using Lengths = std::vector<int64_t>;
-
 constexpr int64_t kTokensMax = 1048576;
 constexpr int64_t kBatchMax = 4096;
-
-Lengths Differences(const Lengths& ends) {
-    Lengths lengths(ends);
-    for (size_t i = ends.size(); i-- > 1;) {
-        lengths[i] -= lengths[i - 1];
-    }
-    return lengths;
-}
-
-// For lengths of single sequences where running totals are wanted: they add up to T.
-std::string TotalsHelp(const Lengths& lengths, int64_t tokens) {
-    constexpr size_t kShown = 4;
-    std::string totals;
-    int64_t total = 0;
-    for (size_t i = 0; i < lengths.size(); ++i) {
-        if (lengths[i] < 0 || __builtin_add_overflow(total, lengths[i], &total) || total > tokens) {
-            return "";
-        }
-        totals += i < kShown ? Concat(i == 0 ? "" : ", ", total) : i == kShown ? ", ..." : "";
-    }
-    return total == tokens && lengths.size() > 1
-               ? Concat("These look like the lengths of single sequences; as running totals they are [", totals, "].")
-               : "";
-}
-
-Status CheckCumulative(const char* rule, const char* argument, const Lengths& ends, int64_t tokens) {
-    int64_t previous = 0;
-    for (size_t i = 0; i < ends.size(); ++i) {
-        if (ends[i] < previous) {
-            return Refuse(rule, argument, Concat("entry ", i, " = ", ends[i], " after ", previous),
-                          "cumulative lengths that never decrease, from 0", TotalsHelp(ends, tokens));
-        }
-        previous = ends[i];
-    }
-    if (previous != tokens) {
-        return Refuse("FIA-C136", argument, Concat("last entry ", previous), Concat("T (", tokens, ")"),
-                      TotalsHelp(ends, tokens));
-    }
-    return OkStatus();
-}
 
 Status CheckPackedLengths(const Scene& scene) {
     const Request& request = scene.request;
@@ -71,11 +29,13 @@ Status CheckPackedLengths(const Scene& scene) {
                       Concat(queries, " query and ", keys, " key lengths"),
                       Concat("equal counts, at most ", kBatchMax));
     }
-    Status status = CheckCumulative("FIA-C134", "actual_seq_qlen", *request.actual_seq_qlen, scene.tokens);
+    const CumulativeRules query_rules = {kFusedInferAttentionScoreV2, "actual_seq_qlen", "FIA-C134", "FIA-C136"};
+    Status status = CheckCumulative(query_rules, *request.actual_seq_qlen, scene.tokens);
     if (!status.ok() || scene.paged()) {
         return status;
     }
-    return CheckCumulative("FIA-C135", "actual_seq_kvlen", *request.actual_seq_kvlen, scene.key_tokens);
+    const CumulativeRules key_rules = {kFusedInferAttentionScoreV2, "actual_seq_kvlen", "FIA-C135", "FIA-C136"};
+    return CheckCumulative(key_rules, *request.actual_seq_kvlen, scene.key_tokens);
 }
 
 Status CheckPackedMask(const Scene& scene) {
@@ -91,7 +51,7 @@ Status CheckPackedMask(const Scene& scene) {
                       Concat("0 without atten_mask, 3 with it", scene.head_dim != 512 ? ", 4 with it" : "",
                              " for input_layout ", scene.layout->name));
     }
-    return mask ? CheckCompressedMask(scene, "FIA-C43") : OkStatus();
+    return mask ? CheckCompressedMask(MaskOf(scene), "FIA-C43") : OkStatus();
 }
 
 Status CheckPackedExcludes(const Scene& scene) {
@@ -175,12 +135,13 @@ Status CheckPackedTokens(const Scene& scene) {
     const Lengths queries = Differences(*request.actual_seq_qlen);
     const Lengths keys = scene.paged() ? *request.actual_seq_kvlen : Differences(*request.actual_seq_kvlen);
     for (size_t b = 0; b < queries.size(); ++b) {
-        const std::string sequence = Concat("sequence ", b, ": ", queries[b], " queries, ", keys[b], " keys");
+        const auto sequence = [&] { return Concat("sequence ", b, ": ", queries[b], " queries, ", keys[b], " keys"); };
         if (request.sparse_mode == 3 && queries[b] > keys[b]) {
-            return Refuse("FIA-C148", "actual_seq_kvlen", sequence, "at least as many keys as queries, sparse_mode 3");
+            return Refuse("FIA-C148", "actual_seq_kvlen", sequence(),
+                          "at least as many keys as queries, sparse_mode 3");
         }
         if (request.sparse_mode == 4 && (pre < -queries[b] || next < -keys[b])) {
-            return Refuse("FIA-C149", "pre_tokens", Concat(pre, ", next_tokens ", next, "; ", sequence),
+            return Refuse("FIA-C149", "pre_tokens", Concat(pre, ", next_tokens ", next, "; ", sequence()),
                           "pre_tokens >= -queries and next_tokens >= -keys of every sequence");
         }
     }

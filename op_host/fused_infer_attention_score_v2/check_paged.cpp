@@ -69,6 +69,16 @@ Status CheckBlockSize(const Scene& scene) {
     return OkStatus();
 }
 
+// A (blocks, block_size, N, D) cache is the three-dimensional one with its last axis split.
+std::string TokenMajorHelp(const Scene& scene) {
+    const Shape& shape = scene.request.key->shape;
+    if (shape.size() != 4 || shape[2] != scene.key_heads || shape[1] != scene.request.block_size) {
+        return "";
+    }
+    return "A cache that lies as (blocks, block_size, N, D) is given as (blocks, block_size, N*D): "
+           ".reshape(*shape[:2], -1).";
+}
+
 Status ReadCacheForm(Scene& scene) {
     const Shape& shape = scene.request.key->shape;
     switch (shape.size()) {
@@ -92,13 +102,16 @@ Status ReadCacheForm(Scene& scene) {
     const AxisOrder order = scene.layout->input;
     if (scene.cache == Cache::kBNBD && (order == AxisOrder::kBSH || order == AxisOrder::kBSND)) {
         return Refuse("FIA-C64", "key", Concat("shape ", ShapeText(shape)),
-                      Concat("(blocks, block_size, H) with input_layout ", scene.layout->name));
+                      Concat("(blocks, block_size, H) with input_layout ", scene.layout->name), TokenMajorHelp(scene));
     }
     return OkStatus();
 }
 
 std::string CacheHelp(const Scene& scene, const Shape& wanted) {
     const Shape& shape = scene.request.key->shape;
+    if (const std::string help = TokenMajorHelp(scene); !help.empty()) {
+        return help;
+    }
     const size_t tokens = scene.cache == Cache::kBBH ? 1 : scene.cache == Cache::kBNBD ? 2 : 3;
     if (shape[tokens] != wanted[tokens]) {
         return Concat("This cache has ", shape[tokens], " tokens per block.");

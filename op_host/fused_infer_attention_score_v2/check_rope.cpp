@@ -117,7 +117,7 @@ Status CheckWideMask(const Scene& scene) {
         return Refuse("FIA-C109", "sparse_mode", SparseText(scene),
                       "Q_S 1: 0 without atten_mask or 4 with it; Q_S > 1: 3 or 4 with it");
     }
-    return mask ? CheckCompressedMask(scene, "FIA-C110") : OkStatus();
+    return mask ? CheckCompressedMask(MaskOf(scene), "FIA-C110") : OkStatus();
 }
 
 Status CheckWidePaging(const Scene& scene) {

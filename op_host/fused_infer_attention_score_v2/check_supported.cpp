@@ -48,9 +48,7 @@ const Unsupported kUnsupported[] = {
 Status CheckSupported(Scene& scene) {
     for (const Unsupported& row : kUnsupported) {
         if (row.used(scene)) {
-            Status status = Refuse("NOT-YET", row.argument, row.given(scene), row.supported);
-            status.code = StatusCode::kNotSupported;
-            return status;
+            return NotSupportedYet(kFusedInferAttentionScoreV2, row.argument, row.given(scene), row.supported);
         }
     }
     return OkStatus();

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIA 1: dtypes, contiguity, layout and ranks.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "common/tensor_rules.h"
 #include "fused_infer_attention_score_v2/arguments.h"
 #include "fused_infer_attention_score_v2/check.h"
 
 namespace ascend_attention::fia_v2 {
 namespace {
-
-struct NamedTensor {
-    const char* name;
-    const OptionalTensor* tensor;
-};
 
 Status CheckLayoutName(Scene& scene) {
     scene.layout = FindLayout(scene.request.input_layout);
@@ -68,52 +63,34 @@ Status CheckDTypes(const Scene& scene) {
     return OkStatus();
 }
 
-// Visitor of all arguments: shapes that no tensor in memory has, but that sizes computed from them would trip over.
-struct ShapeCheck {
-    Status status;
-
-    void operator()(const char* name, const OptionalTensor& tensor) {
-        if (!tensor || !status.ok()) {
-            return;
-        }
-        const bool negative = std::any_of(tensor->shape.begin(), tensor->shape.end(), [](int64_t d) { return d < 0; });
-        if (negative) {
-            status = Refuse("FIA-C8", name, Concat("shape ", ShapeText(tensor->shape)), "no negative dimension");
-        } else if (NumElements(tensor->shape) == std::numeric_limits<int64_t>::max()) {
-            status = Refuse("FIA-C8", name, Concat("shape ", ShapeText(tensor->shape)), "fewer than 2^63 elements");
-        }
-    }
-    template <class Other>
-    void operator()(const char*, const Other&) {}
-};
-
 Status CheckMemory(const Request& request) {
-    const NamedTensor rows[] = {
-        {"query", &request.query},           {"key", &request.key},           {"value", &request.value},
-        {"query_rope", &request.query_rope}, {"key_rope", &request.key_rope}, {"pse_shift", &request.pse_shift},
-        {"atten_mask", &request.atten_mask},
-    };
-    for (const NamedTensor& row : rows) {
-        if (row.tensor->has_value() && !(*row.tensor)->contiguous) {
-            return Refuse("FIA-C6", row.name, "a non-contiguous tensor", "a contiguous tensor",
-                          "Call .contiguous() on it first.");
-        }
+    Status status = CheckContiguous(kFusedInferAttentionScoreV2, "FIA-C6",
+                                    {{"query", &request.query},
+                                     {"key", &request.key},
+                                     {"value", &request.value},
+                                     {"query_rope", &request.query_rope},
+                                     {"key_rope", &request.key_rope},
+                                     {"pse_shift", &request.pse_shift},
+                                     {"atten_mask", &request.atten_mask}});
+    if (!status.ok()) {
+        return status;
     }
-    ShapeCheck shapes;
+    ShapeCheck shapes(kFusedInferAttentionScoreV2, "FIA-C8");
     VisitArguments(request, shapes);
-    return shapes.status;
+    return shapes.status();
 }
 
 Status CheckRanks(const Scene& scene) {
     const Request& request = scene.request;
-    const size_t rank = size_t(RankOf(scene.layout->input));
-    const NamedTensor rows[] = {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}};
-    for (const NamedTensor& row : rows) {
-        const Shape& shape = (*row.tensor)->shape;
-        const bool cache = scene.paged() && row.tensor != &request.query;  // FIA 6 looks at cache shapes
-        if (!cache && shape.size() != rank) {
-            return Refuse("FIA-C8", row.name, Concat("shape ", ShapeText(shape)),
-                          Concat(rank, " dimensions for input_layout ", scene.layout->name));
+    const int rank = RankOf(scene.layout->input);
+    for (const NamedTensor& row : {NamedTensor{"query", &request.query}, NamedTensor{"key", &request.key},
+                                   NamedTensor{"value", &request.value}}) {
+        if (scene.paged() && row.tensor != &request.query) {
+            continue;  // FIA 6 looks at cache shapes
+        }
+        Status status = CheckRank(kFusedInferAttentionScoreV2, "FIA-C8", row, rank, "input_layout", scene.layout->name);
+        if (!status.ok()) {
+            return status;
         }
     }
     return OkStatus();

@@ -78,18 +78,12 @@ struct Sequence {
 };
 
 std::vector<Sequence> SequencesOf(const Scene& scene) {
-    const auto ends_to_lengths = [](std::vector<int64_t> ends) {
-        for (size_t i = ends.size(); i-- > 1;) {
-            ends[i] -= ends[i - 1];
-        }
-        return ends;
-    };
     const Request& request = scene.request;
     std::vector<int64_t> rows;
     std::vector<int64_t> keys;
     if (scene.packed()) {
-        rows = ends_to_lengths(*request.actual_seq_qlen);
-        keys = scene.paged() ? *request.actual_seq_kvlen : ends_to_lengths(*request.actual_seq_kvlen);
+        rows = Differences(*request.actual_seq_qlen);
+        keys = scene.paged() ? *request.actual_seq_kvlen : Differences(*request.actual_seq_kvlen);
     } else {
         rows = QueryLengths(scene);
         keys = KeyLengths(scene);
@@ -119,7 +113,7 @@ std::string SequenceText(const Scene& scene, const Sequence& sequence) {
     if (sequence.rows == 0) {
         return text;
     }
-    const Band band = OneFreeRow(scene) ? Band() : BandOf(scene.request, sequence.rows, sequence.keys);
+    const Band band = OneFreeRow(scene) ? Band() : BandOf(BandArgumentsOf(scene.request), sequence.rows, sequence.keys);
     const std::string first = RangeText(band, 0, sequence.keys);
     const std::string last = RangeText(band, sequence.rows - 1, sequence.keys);
     if (sequence.rows == 1) {
@@ -256,8 +250,11 @@ void AddRules(const Scene& scene, Page* page) {
 
 namespace ascend_attention {
 
-Status Explain(const FusedInferAttentionScoreV2Request& request, Contract contract, std::string* text) {
+Status Explain(const FusedInferAttentionScoreV2Request& request, const Soc& soc, Contract contract, std::string* text) {
     using namespace fia_v2;
+    if (Status status = CheckListed(soc); !status.ok()) {
+        return status;
+    }
     Scene scene(request, contract);
     if (Status status = CheckDocument(scene); !status.ok()) {
         MentionUnsupported(scene, &status);

@@ -15,31 +15,14 @@ DType OutputDType(const Scene& scene) {
     return request.query->dtype;
 }
 
-Shape OutputShape(const Scene& scene) {
-    const int64_t heads = scene.query_heads;
-    const int64_t dim = scene.value_head_dim;
-    switch (scene.layout->output) {
-        case AxisOrder::kBSH:
-            return {scene.batch, scene.query_length, heads * dim};
-        case AxisOrder::kBSND:
-            return {scene.batch, scene.query_length, heads, dim};
-        case AxisOrder::kNBSD:
-            return {heads, scene.batch, scene.query_length, dim};
-        case AxisOrder::kTND:
-            return {scene.tokens, heads, dim};
-        case AxisOrder::kNTD:
-            return {heads, scene.tokens, dim};
-        default:
-            return {scene.batch, heads, scene.query_length, dim};
-    }
-}
-
 }  // namespace
 
-FusedInferAttentionScoreV2Outputs InferShapes(const Scene& scene) {
-    FusedInferAttentionScoreV2Outputs outputs;
+AttentionOutputs InferShapes(const Scene& scene) {
+    AttentionOutputs outputs;
     outputs.attention_out.dtype = OutputDType(scene);
-    outputs.attention_out.shape = OutputShape(scene);
+    const int64_t length = scene.packed() ? scene.tokens : scene.query_length;
+    outputs.attention_out.shape =
+        ShapeOf(scene.layout->output, {scene.batch, scene.query_heads, length, scene.value_head_dim});
     outputs.softmax_lse.dtype = DType::kFloat32;
     if (!scene.request.return_softmax_lse) {
         outputs.softmax_lse.shape = {1};  // FIA-C163: one zero

@@ -7,6 +7,6 @@
 namespace ascend_attention::fia_v2 {
 
 // Shapes and dtypes of the results for every layout of the document; the scene has passed CheckDocument.
-FusedInferAttentionScoreV2Outputs InferShapes(const Scene& scene);
+AttentionOutputs InferShapes(const Scene& scene);
 
 }  // namespace ascend_attention::fia_v2

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/lengths.h"
 #include "common/tensor.h"
 
 namespace ascend_attention {
@@ -15,8 +16,7 @@ namespace ascend_attention {
 inline constexpr const char* kFusedInferAttentionScoreV2 = "npu_fused_infer_attention_score_v2";
 
 struct FusedInferAttentionScoreV2Request {
-    using OptionalTensor = std::optional<TensorView>;
-    using OptionalLengths = std::optional<std::vector<int64_t>>;
+    static constexpr const char* kOperator = kFusedInferAttentionScoreV2;
 
     OptionalTensor query;  // required; empty here means the caller passed none (161001)
     OptionalTensor key;    // required
@@ -65,6 +65,8 @@ struct FusedInferAttentionScoreV2Request {
     std::optional<int64_t> dequant_scale_key_dtype;
     std::optional<int64_t> dequant_scale_value_dtype;
     std::optional<int64_t> dequant_scale_key_rope_dtype;
+
+    bool wants_lse() const { return return_softmax_lse; }
 };
 
 }  // namespace ascend_attention

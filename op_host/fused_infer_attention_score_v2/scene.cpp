@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fused_infer_attention_score_v2/scene.h"
 
-#include <algorithm>
+#include "common/head_counts.h"
 
 namespace ascend_attention::fia_v2 {
 
 Status Refuse(const char* rule, const std::string& argument, const std::string& given, const std::string& allowed,
               const std::string& help) {
-    Status status;
-    status.code = StatusCode::kInvalidParameter;
-    status.op = kFusedInferAttentionScoreV2;
-    status.argument = argument;
-    status.rule = rule;
-    status.given = given;
-    status.allowed = allowed;
-    status.help = help;
-    return status;
+    return Refusal(kFusedInferAttentionScoreV2, rule, argument, given, allowed, help);
 }
 
-std::string TensorText(const OptionalTensor& tensor) {
-    return tensor ? Concat(DTypeText(*tensor), " ", ShapeText(tensor->shape)) : "None";
+MaskArguments MaskOf(const Scene& scene) {
+    const Request& request = scene.request;
+    return {kFusedInferAttentionScoreV2, request.atten_mask,  request.sparse_mode,
+            request.pre_tokens,          request.next_tokens, scene.batch,
+            scene.query_length,          scene.key_length,    scene.packed()};
+}
+
+OutputQuantArguments OutputQuantOf(const Scene& scene) {
+    const Request& request = scene.request;
+    return {kFusedInferAttentionScoreV2, "quant_scale_out",    "quant_offset_out", request.quant_scale_out,
+            request.quant_offset_out,    request.query->dtype, scene.query_heads,  scene.value_head_dim,
+            "num_query_heads",           scene.extended()};
 }
 
 std::string KeyHeadsText(const Scene& scene) {
-    const int64_t given = scene.request.num_key_value_heads;
-    return given != 0 ? std::to_string(given)
-                      : Concat("none or 0 (= num_query_heads ", scene.request.num_query_heads, ")");
+    return ascend_attention::KeyHeadsText(scene.request.num_key_value_heads, "num_query_heads",
+                                          scene.request.num_query_heads);
 }
 
 std::string FittingKeyHeads(const Scene& scene, int64_t width) {
@@ -41,47 +42,13 @@ std::string HeadsText(const Scene& scene) {
     return Concat(scene.request.num_query_heads, " query heads, num_key_value_heads ", KeyHeadsText(scene));
 }
 
-std::vector<int64_t> LengthsPerBatch(const OptionalLengths& lengths, int64_t batch, int64_t whole) {
-    if (!HasLengths(lengths)) {
-        return std::vector<int64_t>(size_t(batch), whole);
-    }
-    if (lengths->size() == 1) {
-        return std::vector<int64_t>(size_t(batch), lengths->front());
-    }
-    return std::vector<int64_t>(lengths->begin(), lengths->begin() + batch);
-}
-
-std::vector<int64_t> QueryLengths(const Scene& scene) {
+Lengths QueryLengths(const Scene& scene) {
     const OptionalLengths none;
     return LengthsPerBatch(scene.single_row() ? none : scene.request.actual_seq_qlen, scene.batch, scene.query_length);
 }
 
-std::vector<int64_t> KeyLengths(const Scene& scene) {
+Lengths KeyLengths(const Scene& scene) {
     return LengthsPerBatch(scene.request.actual_seq_kvlen, scene.batch, scene.key_length);
-}
-
-bool IsCompressedMask(const Shape& shape) {
-    constexpr int64_t kSide = 2048;
-    const size_t rank = shape.size();
-    if (rank < 2 || rank > 4 || shape[rank - 1] != kSide || shape[rank - 2] != kSide) {
-        return false;
-    }
-    return std::all_of(shape.begin(), shape.end() - 2, [](int64_t dim) { return dim == 1; });
-}
-
-Status CheckCompressedMask(const Scene& scene, const char* rule) {
-    const OptionalTensor& mask = scene.request.atten_mask;
-    if (!mask || !IsCompressedMask(mask->shape)) {
-        return Refuse(
-            rule, "atten_mask", mask ? Concat("shape ", ShapeText(mask->shape)) : "None",
-            Concat("(2048, 2048), (1, 2048, 2048) or (1, 1, 2048, 2048) with sparse_mode ", scene.request.sparse_mode),
-            mask && !scene.packed() ? "A mask of (Q_S, KV_S) goes with sparse_mode 0 or 1. This one is always "
-                                      "numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1), whatever the lengths: "
-                                      "non-zero hides, and the content is not read."
-                                    : "Always numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1), whatever the "
-                                      "lengths: non-zero hides, and the content is not read.");
-    }
-    return OkStatus();
 }
 
 }  // namespace ascend_attention::fia_v2

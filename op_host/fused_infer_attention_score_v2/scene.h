@@ -8,6 +8,9 @@
 
 #include "common/contract.h"
 #include "common/layout.h"
+#include "common/lengths.h"
+#include "common/mask_rules.h"
+#include "common/output_quant.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "fused_infer_attention_score_v2/request.h"
@@ -15,8 +18,6 @@
 namespace ascend_attention::fia_v2 {
 
 using Request = FusedInferAttentionScoreV2Request;
-using OptionalTensor = Request::OptionalTensor;
-using OptionalLengths = Request::OptionalLengths;
 
 // How paged keys lie. kDense: no block_table.
 enum class Cache : uint8_t { kDense, kBBH, kBNBD, kNZ };
@@ -68,8 +69,6 @@ struct Scene {
 Status Refuse(const char* rule, const std::string& argument, const std::string& given, const std::string& allowed,
               const std::string& help = "");
 
-// "float16 (2, 3)" or "None".
-std::string TensorText(const OptionalTensor& tensor);
 // num_key_value_heads as the caller gave it: "2", or "none or 0 (= num_query_heads 8)".
 std::string KeyHeadsText(const Scene& scene);
 // For a cache or key whose last axis holds all heads: what num_key_value_heads it would fit, or "".
@@ -77,17 +76,9 @@ std::string FittingKeyHeads(const Scene& scene, int64_t width);
 // num_query_heads and num_key_value_heads together: "8 query heads over 2".
 std::string HeadsText(const Scene& scene);
 
-// A list that is absent or empty gives no lengths.
-inline bool HasLengths(const OptionalLengths& lengths) { return lengths.has_value() && !lengths->empty(); }
-
-// One length per batch: the list's single entry for all, else its first `batch` entries; `whole` without a list.
-std::vector<int64_t> LengthsPerBatch(const OptionalLengths& lengths, int64_t batch, int64_t whole);
-std::vector<int64_t> QueryLengths(const Scene& scene);  // ignores the list when Q_S is 1, as the document says
-std::vector<int64_t> KeyLengths(const Scene& scene);
-
-// (2048, 2048), (1, 2048, 2048) or (1, 1, 2048, 2048).
-bool IsCompressedMask(const Shape& shape);
-// Refuses under `rule` unless atten_mask is given in one of these shapes.
-Status CheckCompressedMask(const Scene& scene, const char* rule);
+MaskArguments MaskOf(const Scene& scene);
+OutputQuantArguments OutputQuantOf(const Scene& scene);
+Lengths QueryLengths(const Scene& scene);  // ignores the list when Q_S is 1, as the document says
+Lengths KeyLengths(const Scene& scene);
 
 }  // namespace ascend_attention::fia_v2

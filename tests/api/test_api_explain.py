@@ -46,7 +46,8 @@ def test_both_agree_with_every_rule() -> None:
         if rule.about_results() or rule.bytes_needed() >= 1 << 30:
             continue
         given = rule.arguments()
-        with ascend_attention.contract("extended" if rule.extended else "document"):
+        contract = ascend_attention.contract("extended" if rule.extended else "document")
+        with ascend_attention.simulator(soc=rule.soc), contract:
             if rule.verdict == "accept":
                 check(OPERATOR, **given)
             else:

@@ -121,7 +121,8 @@ def test_every_item_of_the_issue_is_refused_alike(arguments: dict[str, Any], arg
 @pytest.mark.parametrize("rule", REFUSED, ids=str)
 def test_every_rule_is_refused_alike(rule: Rule) -> None:
     arguments = rule.arguments()
-    with ascend_attention.contract("extended" if rule.extended else "document"):
+    contract = ascend_attention.contract("extended" if rule.extended else "document")
+    with ascend_attention.simulator(soc=rule.soc), contract:
         with pytest.raises(AttentionError) as caught:
             through_numpy(arguments)
         assert caught.value.code == CODES[rule.verdict]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_attention.golden import GoldenError, bfloat16_to_float, block_sparse_attention_v2
+from ascend_attention.golden import GoldenError, attention, bfloat16_to_float, block_sparse_attention_v2
 
-N, KV_N, D = 2, 1, 64
+N, KV_N, D = 4, 2, 32
 SCALE = 0.3
 Q_LENGTHS, KV_LENGTHS = [130, 3], [520, 300]
 MAX_Q, MAX_KV = max(Q_LENGTHS), max(KV_LENGTHS)
@@ -91,8 +91,10 @@ def _row(tensor: np.ndarray, layout: str, b: int, n: int, i: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("each", [256, 512])
-def test_float8_blocks(each: int, seed: int) -> None:
+def test_float8_blocks(each: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(seed, each)
+    if each == 256:
+        monkeypatch.setattr(attention, "_CHUNK", 128 * MAX_KV)  # rows of the second block in a piece of their own
     expected = {at: case.row(*at) for at in ROWS}
     for layout in ("TND", "BNSD", "BSND"):
         out, lse = block_sparse_attention_v2(**case.arguments(layout))
@@ -138,6 +140,26 @@ def test_device_flow_of_one_key_is_exact_but_for_the_output(seed: int) -> None:
     for x, y in zip(DECODED[codes[0]].ravel(), DECODED[codes[1]].ravel(), strict=True):
         score = score + f(x) * f(y)
     assert lse.ravel().tolist() == [float(score * (f(0.75) * f(0.75)) * f(SCALE))]
+
+
+def test_device_flow_rounds_exponentials_to_float8() -> None:
+    """Two keys, scores 0 and -delta: an exponential of 1, and one times 256 rounded to the nearest code."""
+    query, key, value = (np.zeros((1, 1, s, D), np.uint8) for s in (1, 2, 2))
+    query[..., 0], key[0, 0, 1, 0] = 0x38, 0xB8  # 1 and -1
+    value[0, 0, 0, 0], value[0, 0, 1, 1] = 0x38, 0x38
+    one = np.ones((1, 1, 1, 1), np.float32)
+    for delta in (0.1, 0.33, 2.5, 5.1):
+        out, _ = block_sparse_attention_v2(
+            query, key, value, block_sparse_mask=np.ones((1, 1, 1, 1), np.int8), block_shape=[128, 256],
+            q_dequant_scale=one, k_dequant_scale=one, v_dequant_scale=one, q_input_layout="BNSD",
+            kv_input_layout="BNSD", num_key_value_heads=1, scale_value=delta, dtype_flow="device",
+            attention_out_dtype="float16",
+        )  # fmt: skip
+        small = math.exp(-float(np.float32(delta)))
+        nearest = min(DECODED[:0x7F], key=lambda x: abs(x - 256 * small)) / 256
+        assert abs(nearest / small - 1) > 0.005  # or the test would show nothing
+        assert out.dtype == np.float16
+        np.testing.assert_allclose(out[0, 0, 0, :2], [1 / (1 + small), nearest / (1 + small)], rtol=2.0**-11)
 
 
 def test_scales_of_one_are_no_scales(seed: int) -> None:

@@ -442,9 +442,9 @@ def test_int8_mla_scales_may_move_between_query_and_key(seed: int) -> None:
 
 
 def test_int8_mla_device_flow_step_by_step(seed: int) -> None:
-    """int32 products, float32 scaling and softmax, a running maximum over tiles of 512, exponentials in 1/127."""
+    """int32 products, float32 scaling and softmax, a running maximum over tiles of 128, exponentials in 1/127."""
     rng = np.random.default_rng(seed)
-    f, length, rows = np.float32, 1100, 3
+    f, length, rows = np.float32, 500, 3
     query = rng.integers(-128, 128, (1, rows, 1, 32)).astype(np.int8)
     query_rope, key_rope = (_bfloat16(rng.normal(size=(1, s, 1, 16))) for s in (rows, length))
     cache = rng.integers(-128, 128, (1, length, 1, 32)).astype(np.int8)
@@ -464,12 +464,12 @@ def test_int8_mla_device_flow_step_by_step(seed: int) -> None:
             rope = rope + left[i, channel] * right[:, channel]
         scores = (integers.astype(f) * (query_scale[0, i, 0] * key_scale) + rope) * f(SCALE)
         top, total, result = f(-np.inf), f(0), np.zeros(32, f)
-        for first in range(0, length, 512):
-            tile = scores[first : first + 512]
+        for first in range(0, length, 128):
+            tile = scores[first : first + 128]
             higher = max(top, tile.max())
             weights = np.exp(tile - higher)
             codes = np.array([half_even(float(np.float16(w * f(127)))) for w in weights], np.int32)
-            part = (codes @ cache[0, first : first + 512, 0].astype(np.int32)).astype(f) * f(float(value_scale) / 127)
+            part = (codes @ cache[0, first : first + 128, 0].astype(np.int32)).astype(f) * f(float(value_scale) / 127)
             keep = np.exp(top - higher)
             result, total, top = result * keep + part, total * keep + weights.sum(dtype=f), higher
         np.testing.assert_allclose(bfloat16_to_float(out[0, i, 0]), result / total, rtol=2.0**-8, atol=1e-7)
@@ -483,6 +483,22 @@ def test_int8_mla_device_flow_step_by_step(seed: int) -> None:
     )[0]  # fmt: skip
     # Each exponential is off by half a step at most, and one rounding to bfloat16.
     assert np.abs(bfloat16_to_float(out) - exact).max() < 0.02 * 128 * (length * 0.5 / 127 / 20 + 2.0**-8)
+
+
+def test_int8_mla_with_a_sink(seed: int) -> None:
+    """No document combines them; a sink is a score without a value in either flow."""
+    mla = _Mla(np.random.default_rng(seed))
+    arguments = mla.arguments("TND", True)
+    plain, plain_lse = fused_infer_attention_score_v2(**arguments)
+    sink = _bfloat16(np.array([-1.0, 40.0, 300.0, 5.0]))
+    total = np.logaddexp(plain_lse, bfloat16_to_float(sink).astype(float)[:, None])
+    for flow in ("exact", "device"):
+        out, lse = fused_infer_attention_score_v2(**arguments, learnable_sink=sink, dtype_flow=flow)
+        out = out if flow == "exact" else bfloat16_to_float(out)
+        tolerance = 1e-10 if flow == "exact" else 1e-5
+        np.testing.assert_allclose(lse, total, rtol=tolerance, atol=tolerance)
+        want = plain * np.exp(plain_lse - total)
+        np.testing.assert_allclose(out, want, rtol=tolerance, atol=1e-10 if flow == "exact" else 0.25)
 
 
 # ---- int8 output -----------------------------------------------------------------------------------------------------

@@ -47,6 +47,11 @@ def test_int8_through_float16_rounds_twice() -> None:
     given = np.array([100.49, 101.49, 100.46, 3.4999, 70000.0, -70000.0, 126.97], np.float32)
     assert quant.to_int8(given).tolist() == [100, 101, 100, 3, 127, -128, 127]
     assert quant.to_int8_through_half(given).tolist() == [100, 102, 100, 4, 127, -128, 127]
+    fine = np.concatenate([np.linspace(-140, 140, 50_001), np.linspace(-0.6, 0.6, 5_001), [1e-30, np.nan, np.inf]])
+    fine = fine.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        want = np.nan_to_num(np.clip(np.rint(fine.astype(np.float16).astype(np.float64)), -128, 127)).astype(np.int8)
+    np.testing.assert_array_equal(quant.to_int8_through_half(fine), want)
 
 
 def _float8(code: int) -> float:

@@ -23,7 +23,8 @@ void TestDTypes() {
         {DType::kFloat16, "float16", 2}, {DType::kBFloat16, "bfloat16", 2}, {DType::kFloat32, "float32", 4},
         {DType::kFloat64, "float64", 8}, {DType::kInt8, "int8", 1},         {DType::kUInt8, "uint8", 1},
         {DType::kInt16, "int16", 2},     {DType::kInt32, "int32", 4},       {DType::kInt64, "int64", 8},
-        {DType::kBool, "bool", 1},       {DType::kOther, "other", 0},
+        {DType::kBool, "bool", 1},       {DType::kUInt64, "uint64", 8},     {DType::kFloat8E4M3FN, "float8_e4m3fn", 1},
+        {DType::kOther, "other", 0},
     };
     for (const auto& row : rows) {
         CHECK_EQ(std::string(NameOf(row.dtype)), std::string(row.name));
@@ -129,6 +130,19 @@ void TestSocs() {
         CHECK_EQ(status.code_number(), 161002);
         CHECK(status.Text().find("Ascend910_9362") != std::string::npos);
         CHECK_EQ(soc.name, std::string("Ascend910B4"));  // a refusal has changed nothing
+    }
+    // Products that have rules but no kernels.
+    CHECK(CheckKernelsExist("an_operator", soc).ok());
+    CHECK(CheckProduct("an_operator", "X-A1", soc, {Product::kAtlasA2A3}).ok());
+    CHECK_EQ(CheckedSocs().size(), size_t(34));
+    for (const Soc& checked : CheckedSocs()) {
+        CHECK(FindSoc(checked.name, &soc).ok());
+        CHECK_EQ(soc.aic_count, 0);
+        CHECK_EQ(CheckKernelsExist("an_operator", soc).code_number(), 561003);
+        const Status status = CheckProduct("an_operator", "X-A1", soc, {Product::kAtlasA2A3});
+        CHECK_EQ(status.code_number(), 161002);
+        CHECK(status.Text().find(checked.name) != std::string::npos);
+        CHECK(CheckProduct("an_operator", "X-A1", soc, {Product::kAtlasA2A3, soc.product}).ok());
     }
 }
 

@@ -32,8 +32,8 @@ struct FusedInferAttentionScoreV2 {
         *sound = prepared.launch ? prepared.plan.block_count >= 1 : prepared.outputs.attention_out.fill.has_value();
         return status;
     }
-    static Status Describe(const Request& request, const Soc&, Contract contract, std::string* text) {
-        return Explain(request, contract, text);
+    static Status Describe(const Request& request, const Soc& soc, Contract contract, std::string* text) {
+        return Explain(request, soc, contract, text);
     }
 };
 
@@ -53,9 +53,9 @@ constexpr double kReals[] = {0,
                              -1e300,
                              std::numeric_limits<double>::infinity(),
                              std::numeric_limits<double>::quiet_NaN()};
-constexpr DType kTypes[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64,
-                            DType::kInt8,    DType::kUInt8,    DType::kInt16,   DType::kInt32,
-                            DType::kInt64,   DType::kBool,     DType::kOther};
+constexpr DType kTypes[] = {DType::kFloat16, DType::kBFloat16,     DType::kFloat32, DType::kFloat64, DType::kInt8,
+                            DType::kUInt8,   DType::kInt16,        DType::kInt32,   DType::kInt64,   DType::kBool,
+                            DType::kUInt64,  DType::kFloat8E4M3FN, DType::kOther};
 constexpr const char* kTexts[] = {"BSH", "BSND",    "BNSD",    "BNSD_BSND", "BSH_NBSD", "BSND_NBSD", "BNSD_NBSD",
                                   "TND", "TND_NTD", "NTD_TND", "",          "bsh",      "\xff\x80",  "NTD"};
 

@@ -65,7 +65,7 @@ bool NaiveVisible(const Request& request, int64_t query_length, int64_t key_leng
     }
 }
 
-int64_t LengthOf(const fia_v2::OptionalLengths& lengths, int64_t b, int64_t whole) {
+int64_t LengthOf(const OptionalLengths& lengths, int64_t b, int64_t whole) {
     if (!lengths || lengths->empty()) {
         return whole;
     }
@@ -191,8 +191,8 @@ constexpr std::pair<int64_t, int64_t> kTokens[] = {
     {INT64_MAX, INT64_MAX},   {INT64_MAX, -1}, {-1, INT64_MAX},
 };
 
-const fia_v2::OptionalLengths kQueryLists[] = {std::nullopt, {{}}, {{4}}, {{0, 7}}, {{5, 2, 9}}};
-const fia_v2::OptionalLengths kKeyLists[] = {std::nullopt, {{6}}, {{0, 9}}, {{9, 3, 99}}, {{0}}};
+const OptionalLengths kQueryLists[] = {std::nullopt, {{}}, {{4}}, {{0, 7}}, {{5, 2, 9}}};
+const OptionalLengths kKeyLists[] = {std::nullopt, {{6}}, {{0, 9}}, {{9, 3, 99}}, {{0}}};
 
 int RunMode(std::mt19937& random, Request request, const Sizes& sizes, const std::string& name) {
     int cases = 0;

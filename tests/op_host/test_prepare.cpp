@@ -28,7 +28,7 @@ Prepared MustPrepare(const std::string& words) {
     const Status status = Prepare(MakeRequest(words), TestSoc(), Contract::kDocument, &prepared);
     CHECK_EQ_CONTEXT(status.Text(), std::string("ok"), words);
     FusedInferAttentionScoreV2Outputs outputs;
-    CHECK(InferOutputs(MakeRequest(words), Contract::kDocument, &outputs).ok());
+    CHECK(InferOutputs(MakeRequest(words), TestSoc(), Contract::kDocument, &outputs).ok());
     CHECK(outputs.attention_out.shape == prepared.outputs.attention_out.shape);
     CHECK(outputs.softmax_lse.shape == prepared.outputs.softmax_lse.shape);
     return prepared;
@@ -176,22 +176,24 @@ void TestRefusalChangesNothing() {
 }
 
 void TestCheckOutputs() {
+    Request asking;
+    asking.return_softmax_lse = true;
     const Prepared prepared = MustPrepare(std::string(kBsh) + "return_softmax_lse=true");
     const auto tensor = [](const char* text) { return *case_file::ParseTensor(text); };
     const TensorView out = tensor("float16[2,32,256]");
     const TensorView lse = tensor("float32[2,4,32,1]");
-    CHECK(CheckOutputs(prepared.outputs, true, out, lse).ok());
+    CHECK(CheckOutputs(asking, prepared.outputs, out, lse).ok());
     for (const char* wrong : {"float16[2,32,255]", "float16[2,32,4,64]", "bfloat16[2,32,256]", "float16[2,32,256]~"}) {
-        const Status status = CheckOutputs(prepared.outputs, true, tensor(wrong), lse);
+        const Status status = CheckOutputs(asking, prepared.outputs, tensor(wrong), lse);
         CHECK_EQ(status.code_number(), 161002);
         CHECK_EQ(status.argument, std::string("attention_out"));
     }
     for (const char* wrong : {"float32[1]", "float16[2,4,32,1]", "float32[2,4,32,1]~"}) {
-        CHECK_EQ(CheckOutputs(prepared.outputs, true, out, tensor(wrong)).argument, std::string("softmax_lse"));
+        CHECK_EQ(CheckOutputs(asking, prepared.outputs, out, tensor(wrong)).argument, std::string("softmax_lse"));
     }
     const Prepared quiet = MustPrepare(kBsh);
     for (const char* placeholder : {"float16[1]", "float32[1]", "float32[0]", "float32[2,4,32,1]"}) {
-        CHECK_CONTEXT(CheckOutputs(quiet.outputs, false, out, tensor(placeholder)).ok(), placeholder);
+        CHECK_CONTEXT(CheckOutputs(Request(), quiet.outputs, out, tensor(placeholder)).ok(), placeholder);
     }
 }
 

@@ -171,3 +171,29 @@ def test_torch_tensors(dtype: str) -> None:
     assert not report.passed
     with pytest.raises(ValueError, match="attention_out is float32"):
         compare_fused_infer_attention_score_v2(out.float(), *inputs, **arguments)
+
+
+@pytest.mark.parametrize("input_layout", ["BSH_NBSD", "BNSD_BSND", "TND", "TND_NTD", "NTD_TND"])
+def test_rows_without_keys_in_every_layout(input_layout: str) -> None:
+    """Sequences of 3 and 2 rows; the second has no keys, so its rows have to be exactly zero wherever they lie."""
+    axes, _, output = input_layout.partition("_")
+    packed = "T" in axes
+    rng = np.random.default_rng(5)
+
+    def tensor(shape: dict[str, int], heads: int) -> np.ndarray:
+        sizes = shape | {"N": heads, "D": 16, "H": heads * 16}
+        return rng.standard_normal([sizes[axis] for axis in axes]).astype(np.float16)
+
+    arguments = {
+        "query": tensor({"B": 2, "S": 3, "T": 5}, 4), "num_query_heads": 4, "num_key_value_heads": 2,
+        "actual_seq_qlen": [3, 5] if packed else [3, 2], "actual_seq_kvlen": [6, 6] if packed else [6, 0],
+        "input_layout": input_layout, "softmax_scale": 0.25, "return_softmax_lse": True,
+    }  # fmt: skip
+    arguments |= {name: tensor({"B": 2, "S": 6, "T": 6}, 2) for name in ("key", "value")}
+    out, lse = fused_infer_attention_score_v2(**arguments, dtype_flow="device")
+    assert compare_fused_infer_attention_score_v2((out, lse), **arguments).passed
+    blind = {"NBSD": np.s_[:, 1], "BSND": np.s_[1], "TND": np.s_[3:], "NTD": np.s_[:, 3:]}[output or axes]
+    assert (out[blind] == 0).all() and (out != 0).any()
+    out[blind] = 2.0**-24
+    report = compare_fused_infer_attention_score_v2((out, lse), **arguments)
+    assert not report.passed and report["attention_out"].not_zero == out[blind].size

@@ -74,3 +74,40 @@ def test_ranges_are_ranges() -> None:
         values = [float(row[name]) for name in ("low", "middle", "high")]
         assert values in (sorted(values), sorted(values, reverse=True)), row["figure"]
         assert row["unit"].strip()
+
+
+def documented(name: str, width: int) -> float:
+    """Cycles a repeat with costs="documented"; rows of a width go before those of any."""
+    for dtype in (f"b{width}", "*"):
+        for row in COSTS:
+            if name in [part.strip() for part in row["instruction"].split(";")] and row["dtype"] == dtype:
+                return float(row["per_unit_documented"] or row["per_unit"])
+    raise AssertionError(f"no row for {name}, {width} bits")
+
+
+RATES = [
+    (name.strip(), int(row["width"]), float(row["elements_per_cycle"]))
+    for row in read(Path(__file__).with_name("documented_rates.csv"))
+    for name in row["instructions"].split(";")
+]
+
+
+@pytest.mark.parametrize(("name", "width", "rate"), RATES)
+def test_documented_costs_are_those_of_the_vendors_table(name: str, width: int, rate: float) -> None:
+    assert documented(name, width) == pytest.approx(256 * 8 / width / rate, rel=0.02)
+
+
+def test_documented_figures_have_a_line_in_the_vendors_table() -> None:
+    # Library calls have none; Sort32 and MrgSort are given for 32 elements, whatever a repeat holds; Copy is a move.
+    known = {name for name, _, _ in RATES} | {"Sort32", "MrgSort", "Copy", "ReduceSum", "ReduceMax", "ReduceMin"}
+    for row in COSTS:
+        names = {name.strip() for name in row["instruction"].split(";")} - {"pipe V"}
+        if row["unit"] == "repeat" and row["confidence"] != "assumed":
+            assert names <= known, names - known
+
+
+def test_rows_count_what_their_pipe_counts() -> None:
+    cube = {row["instruction"] for row in COSTS if "Mmad" in row["instruction"]}
+    for row in COSTS:
+        assert row["unit"] in {"instruction", "repeat", "fractal product", "byte"}, row
+        assert (row["unit"] == "fractal product") == (row["instruction"] in cube), row

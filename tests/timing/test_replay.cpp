@@ -16,16 +16,16 @@ using namespace ascend_attention::sim;
 using checks::Program;
 
 const char* const kCosts =
-    "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row\n"
-    "pipe S,*,0,,0,0,0,0\n"
-    "pipe V,*,1,,0,0,20,0\n"
-    "Add; Sub,b32,2,1,0,0,20,0\n"
-    "pipe M,*,1,,8,0,15,0\n"
-    "pipe MTE1,*,0,,10,0,0,0\n"
-    "pipe MTE2,*,1,,0,0,50,0\n"
-    "pipe MTE3,*,1,,0,0,0,0\n"
-    "by row,*,1,,0,0,0,7\n"
-    "pipe FIX,*,1,,0,0,0,0\n";
+    "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row,unit\n"
+    "pipe S,*,0,,0,0,0,0,instruction\n"
+    "pipe V,*,1,,0,0,20,0,repeat\n"
+    "Add; Sub,b32,2,1,0,0,20,0,repeat\n"
+    "pipe M,*,1,,8,0,15,0,fractal product\n"
+    "pipe MTE1,*,0,,10,0,0,0,byte\n"
+    "pipe MTE2,*,1,,0,0,50,0,byte\n"
+    "pipe MTE3,*,1,,0,0,0,0,byte\n"
+    "by row,*,1,,0,0,0,7,byte\n"
+    "pipe FIX,*,1,,0,0,0,0,byte\n";
 
 // No issue cost and no latency unless a test asks; 100 bytes per cycle everywhere at 1 Hz.
 std::string Machine(const std::string& cross_core = "0", const std::string& depth = "32",
@@ -453,18 +453,36 @@ std::string Refusal(Action action) {
 
 void BadDataIsRefused() {
     const auto costs = [](const std::string& row) {
-        const std::string header = "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row\n";
+        const std::string header = "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row,unit\n";
         CostTable(header + row, Machine(), CostSource::kMeasured);
     };
-    CHECK_EQ(Refusal([&] { costs("Add,*,1,,0,0,0\n"); }), "instructions.csv:2: 7 fields, the header has 8");
-    CHECK_EQ(Refusal([&] { costs("Add,*,-1,,0,0,0,0\n"); }),
+    CHECK_EQ(Refusal([&] { costs("Add,*,1,,0,0,0,repeat\n"); }), "instructions.csv:2: 8 fields, the header has 9");
+    CHECK_EQ(Refusal([&] { costs("Add,*,-1,,0,0,0,0,repeat\n"); }),
              "instructions.csv:2: per_unit is '-1', allowed: a number from 0 on");
-    CHECK_EQ(Refusal([&] { costs("Add,*,1x,,0,0,0,0\n"); }),
+    CHECK_EQ(Refusal([&] { costs("Add,*,1x,,0,0,0,0,repeat\n"); }),
              "instructions.csv:2: per_unit is '1x', allowed: a number from 0 on");
-    CHECK_EQ(Refusal([&] { costs("# a comment\nAdd,*,1,,0,0,0,0\nSub; Add,*,1,,0,0,0,0\n"); }),
+    CHECK_EQ(Refusal([&] { costs("# a comment\nAdd,*,1,,0,0,0,0,repeat\nSub; Add,*,1,,0,0,0,0,repeat\n"); }),
              "instructions.csv:4: a second row for Add, *");
-    CHECK_EQ(Refusal([&] { costs("Add,b23,1,,0,0,0,0\n"); }),
+    CHECK_EQ(Refusal([&] { costs("Add,b23,1,,0,0,0,0,repeat\n"); }),
              "instructions.csv:2: dtype is 'b23', allowed: a dtype, b4, b8, b16, b32, b64, *");
+    for (const char* const unit : {"", "repeats", "Byte", "repeat; byte"}) {
+        CHECK_EQ(Refusal([&] { costs("Add,*,1,,0,0,0,0," + std::string(unit) + "\n"); }),
+                 "instructions.csv:2: unit is '" + std::string(unit) +
+                     "', allowed: instruction, repeat, fractal product, byte");
+    }
+    CHECK_EQ(Refusal([&] { costs("Add; pipe V,*,1,,0,0,0,0,byte\n"); }),
+             "instructions.csv:2: unit is 'byte', which is not what pipe V counts");
+    CHECK_EQ(Refusal([&] { costs("GM>UB unaligned,*,1,,0,0,0,0,repeat\n"); }),
+             "instructions.csv:2: unit is 'repeat', which is not what GM>UB unaligned counts");
+    // A call's pipe is known when it is looked up.
+    Program adds;
+    adds.Do(Pipe::kVector, 1, "Add");
+    const CostTable wrong(
+        "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row,unit\n"
+        "Add,*,1,,0,0,0,0,byte\n",
+        Machine(), CostSource::kMeasured);
+    CHECK_EQ(Refusal([&] { wrong.Find(adds.stream.instructions[0]); }),
+             "instructions.csv: the row of Add has a unit that pipe V does not count");
     CHECK_EQ(Refusal([&] { CostTable("instruction,dtype\nAdd,*\n", Machine(), CostSource::kMeasured); }),
              "instructions.csv has no column 'fixed'");
     Program program;

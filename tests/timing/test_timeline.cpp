@@ -20,14 +20,14 @@ using checks::ProblemsOf;
 using checks::Program;
 
 const char* const kCosts =
-    "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row\n"
-    "pipe S,*,0,,4,0,0,0\n"
-    "pipe V,*,1,,0,3,20,0\n"
-    "pipe M,*,1,,8,0,15,0\n"
-    "pipe MTE1,*,0.5,,3,0,20,0\n"
-    "pipe MTE2,*,0.01,,20,0,150,0\n"
-    "pipe MTE3,*,0.02,,15,0,110,0\n"
-    "pipe FIX,*,0.01,,0,83,80,0\n";
+    "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row,unit\n"
+    "pipe S,*,0,,4,0,0,0,instruction\n"
+    "pipe V,*,1,,0,3,20,0,repeat\n"
+    "pipe M,*,1,,8,0,15,0,fractal product\n"
+    "pipe MTE1,*,0.5,,3,0,20,0,byte\n"
+    "pipe MTE2,*,0.01,,20,0,150,0,byte\n"
+    "pipe MTE3,*,0.02,,15,0,110,0,byte\n"
+    "pipe FIX,*,0.01,,0,83,80,0,byte\n";
 
 struct Figures {
     double flag = 6;

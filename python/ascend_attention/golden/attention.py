@@ -169,7 +169,8 @@ def _softmax_times_value_by_tiles(
 ) -> tuple[Array, Array]:
     """The same as a kernel does it that sees flow.tile keys at a time: what it has is rescaled when the maximum rises.
 
-    Only where exponentials are rounded to a fixed step does it matter which maximum they refer to.
+    Only where exponentials are rounded to a fixed step does it matter which maximum they refer to: for integers, so
+    values are finite here.
     """
     assert flow.tile is not None
     seen = np.ones(scores.shape[1], bool) if kept is None else kept.any(axis=1)
@@ -188,8 +189,7 @@ def _softmax_times_value_by_tiles(
         weights = np.exp(scores[:, :, part] - reference)
         keep = np.exp(maximum - reference)
         total = total * keep + weights.sum(axis=2, keepdims=True)
-        near = None if kept is None else kept[:, part]
-        output = output * keep + _weighted_sum(flow.operand(weights, total), near, value[part]) * after
+        output = output * keep + _product(flow.operand(weights, total), value[part]) * after
         maximum = higher
     total[:, ~seen] = 1
     output /= total

@@ -28,8 +28,9 @@ from ascend_attention.golden.quantisation import KeyValueScale
 from ascend_attention.golden.sequences import Call
 from ascend_attention.golden.visibility import Columns
 
-# Keys that share a running maximum in the device flow of 8-bit paths: what a kernel holds of a row at a time.
-TILE = 512
+# Keys that share a running maximum in the device flow of integer paths. No larger than a kernel's tiles, or the peer
+# would know the maximum of a short row beforehand and a kernel not: rounding to fixed steps makes that a difference.
+TILE = 128
 # Full int8 MLA has no scale for the exponentials, which are at most 1: they use the whole range of int8.
 INT8_STEPS = 127.0
 # The same for FP8 e4m3: a power of two, so that only the format rounds, and small exponentials are no subnormals.

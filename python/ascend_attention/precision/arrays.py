@@ -19,7 +19,9 @@ def is_tensor(value: object) -> bool:
 
 
 def as_numpy(value: Any) -> Any:
-    """A torch tensor as a NumPy array (bfloat16 as uint16 bits); anything else unchanged."""
+    """A torch tensor as a NumPy array (bfloat16 as uint16 bits), also in a list; anything else unchanged."""
+    if isinstance(value, (list, tuple)) and any(is_tensor(entry) for entry in value):
+        return [as_numpy(entry) for entry in value]
     if not is_tensor(value):
         return value
     tensor = value.detach().cpu().contiguous()

@@ -26,6 +26,41 @@ bool IsDType(const std::string& text) {
     return false;
 }
 
+// Throws std::out_of_range.
+WorkUnit UnitNamed(const std::string& text) {
+    static const std::map<std::string, WorkUnit> units = {{"instruction", WorkUnit::kInstruction},
+                                                          {"repeat", WorkUnit::kRepeat},
+                                                          {"fractal product", WorkUnit::kFractalProduct},
+                                                          {"byte", WorkUnit::kByte}};
+    return units.at(text);
+}
+
+WorkUnit UnitOf(Pipe pipe, bool bytes) {
+    switch (pipe) {
+        case Pipe::kScalar:
+            return WorkUnit::kInstruction;
+        case Pipe::kVector:
+            return bytes ? WorkUnit::kByte : WorkUnit::kRepeat;
+        case Pipe::kCube:
+            return WorkUnit::kFractalProduct;
+        default:
+            return WorkUnit::kByte;
+    }
+}
+
+// Of a row that names a pipe or a path. Calls on V and M are known by their pipe only when they are looked up.
+bool UnitFits(const std::string& name, WorkUnit unit) {
+    if (name.find('>') != std::string::npos) {
+        return unit == WorkUnit::kByte;
+    }
+    for (int pipe = 0; pipe < kPipeCount; ++pipe) {
+        if (name == std::string("pipe ") + NameOf(static_cast<Pipe>(pipe))) {
+            return unit == UnitOf(static_cast<Pipe>(pipe), false);
+        }
+    }
+    return true;
+}
+
 std::string Join(const std::string& name, const std::string& dtype) { return name + "|" + dtype; }
 
 }  // namespace
@@ -56,7 +91,16 @@ void CostTable::ReadInstructions(const std::string& text, CostSource source) {
         // An empty documented figure: the two agree.
         const bool documented = source == CostSource::kDocumented && !csv.Text(row, "per_unit_documented").empty();
         cost.per_unit = csv.Number(row, documented ? "per_unit_documented" : "per_unit");
+        const std::string& unit = csv.Text(row, "unit");
+        try {
+            cost.unit = UnitNamed(unit);
+        } catch (const std::out_of_range&) {
+            csv.Refuse(row, "unit is '" + unit + "', allowed: instruction, repeat, fractal product, byte");
+        }
         for (const std::string& name : SplitList(csv.Text(row, "instruction"))) {
+            if (!UnitFits(name, cost.unit)) {
+                csv.Refuse(row, "unit is '" + unit + "', which is not what " + name + " counts");
+            }
             for (const std::string& dtype : SplitList(csv.Text(row, "dtype"))) {
                 if (!IsDType(dtype)) {
                     csv.Refuse(row, "dtype is '" + dtype + "', allowed: a dtype, b4, b8, b16, b32, b64, *");
@@ -90,9 +134,14 @@ const Cost& CostTable::Find(const InstructionKey& key) const {
     for (const std::string& name : names) {
         for (const std::string& dtype : {std::string(NameOf(key.dtype)), WidthOf(key.dtype), std::string("*")}) {
             const auto found = costs_.find(Join(name, dtype));
-            if (found != costs_.end()) {
-                return found->second;
+            if (found == costs_.end()) {
+                continue;
             }
+            if (found->second.unit != UnitOf(key.pipe, key.units_are_bytes)) {
+                throw std::invalid_argument("instructions.csv: the row of " + name + " has a unit that pipe " +
+                                            NameOf(key.pipe) + " does not count");
+            }
+            return found->second;
         }
     }
     throw std::invalid_argument("instructions.csv has no row for " + std::string(key.name) + " and none for pipe " +

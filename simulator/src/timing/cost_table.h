@@ -13,9 +13,13 @@
 
 namespace ascend_attention::sim {
 
+// What an instruction's work is counted in: decided by its pipe (copies within UB are on V and count bytes).
+enum class WorkUnit : std::uint8_t { kInstruction, kRepeat, kFractalProduct, kByte };
+
 // How long an instruction keeps its pipe: max(minimum, fixed + max(per_unit * units, per_row * rows)). Its result is
 // there `tail` later; the next one on the pipe starts before that.
 struct Cost {
+    WorkUnit unit = WorkUnit::kByte;
     double per_unit = 0;
     double fixed = 0;
     double minimum = 0;
@@ -37,7 +41,7 @@ public:
 
     // The row for an instruction. Names, first of all that of the call with its path ("Add UB>UB"), then the call, the
     // path, with " unaligned" first where rows of global memory do not start on 512 bytes, and last its pipe's default.
-    // For each name: the dtype, its width, any.
+    // For each name: the dtype, its width, any. Throws std::invalid_argument if the row counts what the pipe does not.
     const Cost& Find(const InstructionKey& key) const;
     // A figure of the machine, in cycles or bytes per cycle as its row says. Throws std::invalid_argument.
     double Figure(const std::string& name, Assumption assumption) const;

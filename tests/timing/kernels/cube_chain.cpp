@@ -35,9 +35,10 @@ void LoadAll(const LocalTensor<half>& target, const LocalTensor<half>& source, i
 
 }  // namespace
 
+// `waits`: a store waits for the one before it.
 // a: rows x 16, b: columns x 16 (its transpose is multiplied), c: rows x columns.
 extern "C" __global__ __aicore__ void cube_chain(GM_ADDR a, GM_ADDR b, GM_ADDR c, int32_t rows, int32_t columns,
-                                                 int32_t repeated, int32_t count) {
+                                                 int32_t repeated, int32_t count, int32_t waits) {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
     TPipe pipe;
     TBuf<TPosition::A1> l1;
@@ -88,5 +89,8 @@ extern "C" __global__ __aicore__ void cube_chain(GM_ADDR a, GM_ADDR b, GM_ADDR c
     const int32_t stores = repeated == kStore ? count : 1;
     for (int32_t i = 0; i < stores; ++i) {
         Fixpipe<float, float, CFG_ROW_MAJOR>(product[int64_t(i) * rows * columns], l0c.Get<float>(), store);
+        if (waits != 0) {
+            PipeBarrier<PIPE_FIX>();
+        }
     }
 }

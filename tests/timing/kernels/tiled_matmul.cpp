@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = A B for half matrices in the way of the published matmul examples: 128 x 256 results at a time, k in steps of 64,
-// large pieces of A (128 x 512) and B (256 x 256) in L1, everything but L0C in two buffers. A core computes the first
-// `tiles` of the results in its part of C, column by column; `narrow` rounds C to half.
+// pieces of A (128 x `left`) and B (`right` x 256) in L1, in as many buffers as the shape says (1 or 2), L0A and L0B in
+// two; `left` is a multiple of `right`. A core computes the first `tiles` of the results in its part of C, column by
+// column; `narrow` rounds C to half.
 #include "kernel_operator.h"
 
 using namespace AscendC;
@@ -10,9 +11,7 @@ namespace {
 
 constexpr int32_t kRows = 128;
 constexpr int32_t kColumns = 256;
-constexpr int32_t kStep = 64;    // k of one Mmad
-constexpr int32_t kLeft = 512;   // k of a piece of A
-constexpr int32_t kRight = 256;  // and of B
+constexpr int32_t kStep = 64;  // k of one Mmad
 constexpr int32_t kFractal = 16;
 constexpr int32_t kFractalElements = kFractal * kFractal;
 constexpr int32_t kL0 = 3;  // M_MTE1 0 to 2 belong to TPipe
@@ -23,13 +22,16 @@ struct Shape {
     int32_t depth;
     int32_t part_rows;  // of C, one core
     int32_t part_columns;
+    int32_t left;   // k of a piece of A
+    int32_t right;  // and of B
+    int32_t buffers;
 };
 
 class Core {
 public:
     __aicore__ inline Core(TPipe& pipe, GM_ADDR a, GM_ADDR b, GM_ADDR c, const Shape& shape, bool narrow)
         : shape_(shape), narrow_(narrow) {
-        pipe.InitBuffer(l1_, 2 * (kRows * kLeft + kRight * kColumns) * sizeof(half));
+        pipe.InitBuffer(l1_, shape.buffers * (kRows * shape.left + shape.right * kColumns) * sizeof(half));
         pipe.InitBuffer(l0a_, 2 * kRows * kStep * sizeof(half));
         pipe.InitBuffer(l0b_, 2 * kStep * kColumns * sizeof(half));
         pipe.InitBuffer(l0c_, kRows * kColumns * sizeof(float));
@@ -49,14 +51,15 @@ public:
         SetFlag<HardEvent::M_MTE1>(kL0);
         SetFlag<HardEvent::M_MTE1>(kL0 + 1);
         SetFlag<HardEvent::FIX_M>(0);
-        const int32_t pieces = shape_.depth / kRight;
+        const int32_t pieces = shape_.depth / shape_.right;
         const int32_t all = tiles * pieces;
-        for (int32_t piece = 0; piece <= all; ++piece) {
+        const int32_t ahead = shape_.buffers - 1;
+        for (int32_t piece = 0; piece < all + ahead; ++piece) {
             if (piece < all) {
-                Load(piece, piece / pieces, piece % pieces * kRight);
+                Load(piece, piece / pieces, piece % pieces * shape_.right);
             }
-            if (piece > 0) {
-                Compute(piece - 1, (piece - 1) / pieces, (piece - 1) % pieces, pieces);
+            if (piece >= ahead) {
+                Compute(piece - ahead, (piece - ahead) / pieces, (piece - ahead) % pieces, pieces);
             }
         }
         for (int32_t i = 0; i < 4; ++i) {
@@ -74,9 +77,9 @@ private:
     __aicore__ inline int32_t ColumnOf(int32_t tile) const {
         return first_column_ + tile / (shape_.part_rows / kRows) * kColumns;
     }
-    __aicore__ inline LocalTensor<half> Left(int32_t buffer) { return l1_.Get<half>()[buffer * kRows * kLeft]; }
+    __aicore__ inline LocalTensor<half> Left(int32_t buffer) { return l1_.Get<half>()[buffer * kRows * shape_.left]; }
     __aicore__ inline LocalTensor<half> Right(int32_t buffer) {
-        return l1_.Get<half>()[2 * kRows * kLeft + buffer * kRight * kColumns];
+        return l1_.Get<half>()[shape_.buffers * kRows * shape_.left + buffer * shape_.right * kColumns];
     }
 
     __aicore__ inline void ToNz(const LocalTensor<half>& target, const GlobalTensor<half>& source, int32_t rows,
@@ -95,28 +98,28 @@ private:
 
     // Pieces of A hold two pieces of B along k.
     __aicore__ inline void Load(int32_t piece, int32_t tile, int32_t k) {
-        if (k % kLeft == 0) {
-            const int32_t buffer = left_loads_++ % 2;
+        if (k % shape_.left == 0) {
+            const int32_t buffer = left_loads_++ % shape_.buffers;
             WaitFlag<HardEvent::MTE1_MTE2>(2 + buffer);
-            ToNz(Left(buffer), a_[int64_t(RowOf(tile)) * shape_.depth + k], kRows, kLeft, shape_.depth);
+            ToNz(Left(buffer), a_[int64_t(RowOf(tile)) * shape_.depth + k], kRows, shape_.left, shape_.depth);
         }
-        const int32_t buffer = piece % 2;
+        const int32_t buffer = piece % shape_.buffers;
         WaitFlag<HardEvent::MTE1_MTE2>(buffer);
-        ToNz(Right(buffer), b_[int64_t(k) * shape_.columns + ColumnOf(tile)], kRight, kColumns, shape_.columns);
+        ToNz(Right(buffer), b_[int64_t(k) * shape_.columns + ColumnOf(tile)], shape_.right, kColumns, shape_.columns);
         SetFlag<HardEvent::MTE2_MTE1>(buffer);
     }
 
     __aicore__ inline void Compute(int32_t piece, int32_t tile, int32_t index, int32_t pieces) {
-        const int32_t buffer = piece % 2;
-        const int32_t half_left = index % (kLeft / kRight);
+        const int32_t buffer = piece % shape_.buffers;
+        const int32_t half_left = index % (shape_.left / shape_.right);
         if (half_left == 0) {
-            left_ = left_uses_++ % 2;
+            left_ = left_uses_++ % shape_.buffers;
         }
         WaitFlag<HardEvent::MTE2_MTE1>(buffer);
-        for (int32_t step = 0; step < kRight / kStep; ++step) {
+        for (int32_t step = 0; step < shape_.right / kStep; ++step) {
             const int32_t l0 = step % 2;
             WaitFlag<HardEvent::M_MTE1>(kL0 + l0);
-            LoadLeft(l0, half_left * kRight + step * kStep);
+            LoadLeft(l0, half_left * shape_.right + step * kStep);
             LoadRight(l0, buffer, step * kStep);
             SetFlag<HardEvent::MTE1_M>(l0);
             if (index == 0 && step == 0) {
@@ -133,7 +136,7 @@ private:
             SetFlag<HardEvent::M_MTE1>(kL0 + l0);
         }
         SetFlag<HardEvent::MTE1_MTE2>(buffer);
-        if (half_left == kLeft / kRight - 1) {
+        if (half_left == shape_.left / shape_.right - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(2 + left_);
         }
         if (index == pieces - 1) {
@@ -157,7 +160,7 @@ private:
     __aicore__ inline void LoadRight(int32_t l0, int32_t buffer, int32_t k) {
         LoadData2DParams params;
         params.repeatTimes = kColumns / kFractal;
-        params.srcStride = kRight / kFractal;
+        params.srcStride = shape_.right / kFractal;
         params.ifTranspose = true;
         for (int32_t i = 0; i < kStep / kFractal; ++i) {
             LoadData(l0b_.Get<half>()[l0 * kStep * kColumns + i * kFractal * kColumns],
@@ -204,9 +207,10 @@ private:
 
 extern "C" __global__ __aicore__ void tiled_matmul(GM_ADDR a, GM_ADDR b, GM_ADDR c, int32_t rows, int32_t columns,
                                                    int32_t depth, int32_t part_rows, int32_t part_columns,
-                                                   int32_t tiles, int32_t narrow) {
+                                                   int32_t tiles, int32_t narrow, int32_t left, int32_t right,
+                                                   int32_t buffers) {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
     TPipe pipe;
-    Core core(pipe, a, b, c, Shape{rows, columns, depth, part_rows, part_columns}, narrow != 0);
+    Core core(pipe, a, b, c, Shape{rows, columns, depth, part_rows, part_columns, left, right, buffers}, narrow != 0);
     core.Run(tiles);
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/tensor_rules.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/text.h"
+
+namespace ascend_attention {
+
+Status CheckGiven(const char* op, const char* rule, std::initializer_list<NamedTensor> tensors) {
+    for (const NamedTensor& row : tensors) {
+        if (!row.tensor->has_value()) {
+            return MissingTensor(op, rule, row.name, "query, key and value are required.");
+        }
+    }
+    return OkStatus();
+}
+
+Status CheckContiguous(const char* op, const char* rule, std::initializer_list<NamedTensor> tensors) {
+    for (const NamedTensor& row : tensors) {
+        if (row.tensor->has_value() && !(*row.tensor)->contiguous) {
+            return Refusal(op, rule, row.name, "a non-contiguous tensor", "a contiguous tensor",
+                           "Call .contiguous() on it first.");
+        }
+    }
+    return OkStatus();
+}
+
+void ShapeCheck::operator()(const char* name, const OptionalTensor& tensor) {
+    if (!tensor || !status_.ok()) {
+        return;
+    }
+    const Shape& shape = tensor->shape;
+    const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t dim) { return dim < 0; });
+    if (negative) {
+        status_ = Refusal(op_, rule_, name, Concat("shape ", ShapeText(shape)), "no negative dimension");
+    } else if (NumElements(shape) == std::numeric_limits<int64_t>::max()) {
+        status_ = Refusal(op_, rule_, name, Concat("shape ", ShapeText(shape)), "fewer than 2^63 elements");
+    }
+}
+
+Status CheckRank(const char* op, const char* rule, const NamedTensor& tensor, int rank,
+                 const std::string& layout_argument, const std::string& layout) {
+    const Shape& shape = (*tensor.tensor)->shape;
+    if (int(shape.size()) != rank) {
+        return Refusal(op, rule, tensor.name, Concat("shape ", ShapeText(shape)),
+                       Concat(rank, " dimensions for ", layout_argument, " ", layout));
+    }
+    return OkStatus();
+}
+
+}  // namespace ascend_attention

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules about tensors as such, the same for every operator: where they lie, how many axes they have.
+#pragma once
+
+#include <initializer_list>
+
+#include "common/layout.h"
+#include "common/status.h"
+#include "common/tensor.h"
+
+namespace ascend_attention {
+
+struct NamedTensor {
+    const char* name;
+    const OptionalTensor* tensor;
+};
+
+// 161001 for the first that was not given.
+Status CheckGiven(const char* op, const char* rule, std::initializer_list<NamedTensor> tensors);
+// Tensors that were not given pass.
+Status CheckContiguous(const char* op, const char* rule, std::initializer_list<NamedTensor> tensors);
+// `rank` dimensions.
+Status CheckRank(const char* op, const char* rule, const NamedTensor& tensor, int rank,
+                 const std::string& layout_argument, const std::string& layout);
+
+// Visitor of all arguments: shapes that no tensor in memory has, but that sizes computed from them would trip over.
+class ShapeCheck {
+public:
+    ShapeCheck(const char* op, const char* rule) : op_(op), rule_(rule) {}
+
+    void operator()(const char* name, const OptionalTensor& tensor);
+    template <class Other>
+    void operator()(const char*, const Other&) {}
+    const Status& status() const { return status_; }
+
+private:
+    const char* op_;
+    const char* rule_;
+    Status status_;
+};
+
+}  // namespace ascend_attention

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prompt_flash_attention/check.h"
+
+#include <cmath>
+#include <limits>
+
+#include "common/tensor_rules.h"
+#include "prompt_flash_attention/arguments.h"
+
+namespace ascend_attention::pfa {
+namespace {
+
+Status CheckDTypes(const Scene& scene) {
+    const Request& request = scene.request;
+    const NamedTensor rows[] = {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}};
+    for (const NamedTensor& row : rows) {
+        const DType dtype = (*row.tensor)->dtype;
+        if (scene.cards() && dtype != DType::kFloat16) {
+            return Refuse("PFA-C2", row.name, DTypeText(**row.tensor),
+                          Concat("float16 on ", NameOf(scene.soc.product)));
+        }
+        if (!IsHalfWidth(dtype) && dtype != DType::kInt8) {
+            return Refuse("PFA-C1", row.name, DTypeText(**row.tensor), "float16, bfloat16, int8");
+        }
+    }
+    const std::string query = DTypeText(*request.query);
+    const std::string key = DTypeText(*request.key);
+    const std::string value = DTypeText(*request.value);
+    if (key != query || value != query) {
+        // The one that differs from the other two is at fault.
+        const bool query_is_odd = key == value;
+        const bool key_is_odd = !query_is_odd && value == query;
+        const char* argument = query_is_odd ? "query" : key_is_odd ? "key" : "value";
+        const std::string& given = query_is_odd ? query : key_is_odd ? key : value;
+        return Refuse("PFA-C1", argument, given,
+                      Concat("one dtype for query (", query, "), key (", key, ") and value (", value, ")"));
+    }
+    return OkStatus();
+}
+
+Status CheckLayout(Scene& scene) {
+    const std::string& name = scene.request.input_layout;
+    const bool listed = name == "BSH" || name == "BSND" || name == "BNSD" || name == "BNSD_BSND";
+    if (!listed && (name != "TND" || scene.cards())) {
+        return Refuse("PFA-C3", "input_layout", Quoted(name),
+                      Concat("BSH, BSND, BNSD, BNSD_BSND", scene.cards() ? "" : ", TND"));
+    }
+    scene.layout = FindLayout(name);
+    return OkStatus();
+}
+
+}  // namespace
+
+Status CheckRequired(Scene& scene) {
+    const Request& request = scene.request;
+    Status status =
+        CheckProduct(kPromptFlashAttention, "PFA-C6", scene.soc, {Product::kAtlasA2A3, Product::kInferenceCards});
+    if (!status.ok()) {
+        return status;
+    }
+    status = CheckGiven(kPromptFlashAttention, "PFA-A2",
+                        {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}});
+    if (status.ok() && request.padding_mask) {
+        return Refuse("PFA-A2", "padding_mask", TensorText(request.padding_mask), "None",
+                      "The document reserves this argument.");
+    }
+    return status;
+}
+
+Status CheckTypes(Scene& scene) {
+    const Request& request = scene.request;
+    if (Status status = CheckLayout(scene); !status.ok()) {
+        return status;
+    }
+    if (Status status = CheckDTypes(scene); !status.ok()) {
+        return status;
+    }
+    Status status = CheckContiguous(kPromptFlashAttention, "PFA-C5",
+                                    {{"query", &request.query},
+                                     {"key", &request.key},
+                                     {"value", &request.value},
+                                     {"pse_shift", &request.pse_shift},
+                                     {"atten_mask", &request.atten_mask}});
+    if (!status.ok()) {
+        return status;
+    }
+    ShapeCheck shapes(kPromptFlashAttention, "PFA-C4");
+    VisitArguments(request, shapes);
+    if (!shapes.status().ok()) {
+        return shapes.status();
+    }
+    for (const NamedTensor& row : {NamedTensor{"query", &request.query}, NamedTensor{"key", &request.key},
+                                   NamedTensor{"value", &request.value}}) {
+        status = CheckRank(kPromptFlashAttention, "PFA-C4", row, RankOf(scene.layout->input), "input_layout",
+                           scene.layout->name);
+        if (!status.ok()) {
+            return status;
+        }
+    }
+    // The kernel multiplies by a float32. (Not a number fails the comparison too.)
+    if (!(std::abs(request.scale_value) <= std::numeric_limits<float>::max())) {
+        return Refuse("PFA-A4", "scale_value", Concat(request.scale_value),
+                      Concat("a finite float32: at most ", std::numeric_limits<float>::max(), " in magnitude"),
+                      "The usual value is 1 / sqrt(head_dim).");
+    }
+    return OkStatus();
+}
+
+Status CheckDocument(Scene& scene) {
+    using Section = Status (*)(Scene&);
+    constexpr Section kSections[] = {CheckRequired, CheckTypes,    CheckHeads, CheckLengths,
+                                     CheckMask,     CheckPseShift, CheckQuant};
+    for (const Section section : kSections) {
+        if (Status status = section(scene); !status.ok()) {
+            return status;
+        }
+    }
+    return OkStatus();
+}
+
+}  // namespace ascend_attention::pfa
