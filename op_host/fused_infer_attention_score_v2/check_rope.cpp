@@ -113,20 +113,18 @@ Status CheckWideMask(const Scene& scene) {
     const bool one_row_causal = scene.extended() && scene.single_row() && !mask && (mode == 3 || mode == 4);
     const bool one_row = scene.single_row() && ((mode == 0 && !mask) || (mode == 4 && mask));
     const bool rows = !scene.single_row() && (mode == 3 || mode == 4) && mask;
-    if (!one_row && !rows && !one_row_causal) {
+    const bool tree = scene.extended() && mode == 9;  // legal there, not built yet
+    if (!one_row && !rows && !one_row_causal && !tree) {
         return Refuse("FIA-C109", "sparse_mode", SparseText(scene),
                       "Q_S 1: 0 without atten_mask or 4 with it; Q_S > 1: 3 or 4 with it");
     }
-    return mask ? CheckCompressedMask(MaskOf(scene), "FIA-C110") : OkStatus();
+    return mask && !tree ? CheckCompressedMask(MaskOf(scene), "FIA-C110") : OkStatus();
 }
 
-Status CheckWidePaging(const Scene& scene) {
+// Of layouts with and without a batch axis.
+Status CheckWideBlocks(const Scene& scene) {
     const Request& request = scene.request;
     const std::string name = scene.layout->name;
-    if (!scene.paged()) {
-        return scene.extended() ? OkStatus()
-                                : Refuse("FIA-C114", "block_table", "None", "a block table with head_dim 512 and rope");
-    }
     const int64_t size = request.block_size;
     const bool nz = scene.cache == Cache::kNZ;
     const bool documented = size == 128 || (size == 16 && !nz);
@@ -137,6 +135,14 @@ Status CheckWidePaging(const Scene& scene) {
         return Refuse("FIA-C116", "input_layout", "'" + name + "'", "not BNSD, BNSD_NBSD with an NZ cache");
     }
     return OkStatus();
+}
+
+Status CheckWidePaging(const Scene& scene) {
+    if (!scene.paged()) {
+        return scene.extended() ? OkStatus()
+                                : Refuse("FIA-C114", "block_table", "None", "a block table with head_dim 512 and rope");
+    }
+    return CheckWideBlocks(scene);
 }
 
 Status CheckWideBand(const Scene& scene) {
@@ -223,7 +229,13 @@ Status CheckRope(Scene& scene) {
         return Refuse("FIA-C130", "block_table", TensorText(scene.request.block_table),
                       "None with query_rope and head_dim 128");
     }
-    return scene.wide_rope() && !scene.packed() ? CheckWide(scene) : OkStatus();
+    if (!scene.wide_rope()) {
+        return OkStatus();
+    }
+    if (scene.packed()) {  // the rest is in FIA 12
+        return scene.paged() ? CheckWideBlocks(scene) : OkStatus();
+    }
+    return CheckWide(scene);
 }
 
 Status CheckFullQuant(Scene& scene) {
