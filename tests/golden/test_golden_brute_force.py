@@ -18,7 +18,12 @@ from helpers.brute_force import (
 )
 from helpers.fia_cases import encode, round_to
 
-from ascend_attention.golden import block_sparse_attention_v2, fused_infer_attention_score_v2, prompt_flash_attention
+from ascend_attention.golden import (
+    bfloat16_to_float,
+    block_sparse_attention_v2,
+    fused_infer_attention_score_v2,
+    prompt_flash_attention,
+)
 
 try:
     import torch
@@ -195,20 +200,33 @@ def test_fused_infer_attention_score_v2(input_layout: str, storage: str, seed: i
         if rng.random() < 0.4:
             given["learnable_sink"] = _sink(rng, problem)
         q_lengths, kv_lengths = _lengths(rng, problem, packed, storage not in ("dense", "list"))
-        out, lse = fused_infer_attention_score_v2(
-            **given,
-            actual_seq_qlen=q_lengths,
-            actual_seq_kvlen=kv_lengths,
-            num_query_heads=problem.heads,
-            num_key_value_heads=problem.key_heads,
-            softmax_scale=problem.scale,
-            input_layout=input_layout,
-            return_softmax_lse=True,
-        )
+        call = given | {
+            "actual_seq_qlen": q_lengths,
+            "actual_seq_kvlen": kv_lengths,
+            "num_query_heads": problem.heads,
+            "num_key_value_heads": problem.key_heads,
+            "softmax_scale": problem.scale,
+            "input_layout": input_layout,
+            "return_softmax_lse": True,
+        }
+        out, lse = fused_infer_attention_score_v2(**call)
         total = given["query"].shape[axes.index("T")] if packed else 0
         assert out.shape == shape_of(out_axes, problem.batch, problem.heads, rows, total, problem.value_dim)
         assert lse.shape == ((total, problem.heads, 1) if packed else (problem.batch, problem.heads, rows, 1))
         compare(problem, out, out_axes, lse, "TN1" if packed else "BNS1")
+        _check_device(problem, out, lse, fused_infer_attention_score_v2(**call, dtype_flow="device"))
+
+
+def _check_device(problem: Problem, out: np.ndarray, lse: np.ndarray, device: tuple[np.ndarray, np.ndarray]) -> None:
+    """The plain peer rounds probabilities and result once each: farther from exact it would be wrong, not imprecise."""
+    peer, peer_lse = device
+    assert peer.dtype == (np.float16 if problem.dtype == "float16" else np.uint16) and peer_lse.dtype == np.float32
+    numbers = peer.astype(np.float64) if problem.dtype == "float16" else bfloat16_to_float(peer).astype(np.float64)
+    largest = max((abs(x) for b in problem.value for n in b for row in n for x in row), default=0.0)
+    half_ulp = 2.0**-11 if problem.dtype == "float16" else 2.0**-8
+    np.testing.assert_allclose(numbers, out, rtol=0, atol=2.1 * half_ulp * largest)
+    np.testing.assert_allclose(peer_lse, lse, rtol=1e-5, atol=1e-5)
+    assert (numbers == 0)[out == 0].all() and (numbers != 0)[np.abs(out) > 2.1 * half_ulp * largest].all()
 
 
 @pytest.mark.parametrize("input_layout", PFA_LAYOUTS)
