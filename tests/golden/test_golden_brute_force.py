@@ -19,6 +19,7 @@ from helpers.brute_force import (
 from helpers.fia_cases import encode, round_to
 
 from ascend_attention.golden import (
+    attention,
     bfloat16_to_float,
     block_sparse_attention_v2,
     fused_infer_attention_score_v2,
@@ -168,7 +169,8 @@ def _lengths(rng: np.random.Generator, problem: Problem, packed: bool, paged: bo
 
 
 def _sink(rng: np.random.Generator, problem: Problem) -> np.ndarray:
-    problem.sink = round_to(3 * rng.standard_normal(problem.heads).astype(np.float32), "bfloat16").tolist()
+    size = np.float32(rng.choice([3, 1000]))  # 1000: exp of it overflows, and so does exp of its distance to a score
+    problem.sink = round_to(size * rng.standard_normal(problem.heads).astype(np.float32), "bfloat16").tolist()
     return encode(np.array(problem.sink, np.float32), "bfloat16", "bits")
 
 
@@ -181,11 +183,14 @@ def _sink(rng: np.random.Generator, problem: Problem) -> np.ndarray:
         if not (storage == "list" and "T" in layout)  # a list has no meaning there
     ],
 )
-def test_fused_infer_attention_score_v2(input_layout: str, storage: str, seed: int) -> None:
+def test_fused_infer_attention_score_v2(
+    input_layout: str, storage: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     axes, out_axes = LAYOUTS[input_layout]
     packed = "T" in axes
     for mode in (0, 2, 3, 4) if packed else (0, 1, 2, 3, 4):
         rng = np.random.default_rng([seed, mode])
+        monkeypatch.setattr(attention, "_CHUNK", int(rng.choice([1, 30, 1 << 19])))  # scores held at a time
         one_row, rope, wide_key = (bool(rng.random() < odds) for odds in (0.3, 0.4, 0.3))
         problem = make_problem(rng, int(rng.integers(1, 4)), rope, one_row, wide_key)
         rows = 1 if one_row else max(problem.query_lengths) + 1 + _padding(rng)
@@ -262,9 +267,12 @@ def test_prompt_flash_attention(input_layout: str, seed: int) -> None:
 
 @pytest.mark.parametrize("layout", ["TND", "BNSD", "BSND"])
 @pytest.mark.parametrize("block_shape", [(2, 3), (1, 5), (4, 1), (16, 128), (3, 4, 77), None])
-def test_block_sparse_attention_v2(layout: str, block_shape: tuple[int, ...] | None, seed: int) -> None:
+def test_block_sparse_attention_v2(
+    layout: str, block_shape: tuple[int, ...] | None, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for repeat in range(3):
         rng = np.random.default_rng([seed, repeat])
+        monkeypatch.setattr(attention, "_CHUNK", int(rng.choice([1, 30, 1 << 19])))
         problem = make_problem(rng, int(rng.integers(1, 4)), False)
         packed, x, y = layout == "TND", *(block_shape or (128, 128))[:2]
         rows = max(problem.query_lengths) + _padding(rng)

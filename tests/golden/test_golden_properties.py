@@ -197,10 +197,10 @@ def test_prompt_flash_attention_is_the_same_attention(mode: int, flow: str, **si
 
 
 @few
-@given(**SIZES, block_size=st.sampled_from([1, 4, 16]), flow=FLOWS)
-def test_pages_change_nothing(block_size: int, flow: str, **sizes: int) -> None:
+@given(**SIZES, block_size=st.sampled_from([1, 4, 16]), mode=st.sampled_from([0, 4]), flow=FLOWS)
+def test_pages_change_nothing(block_size: int, mode: int, flow: str, **sizes: int) -> None:
     """Device results too are the same to the last bit, whatever the layout and wherever the keys lie."""
-    call = tensors(**sizes) | {"dtype_flow": flow}
+    call = tensors(**sizes) | {"dtype_flow": flow, "sparse_mode": mode, "pre_tokens": 5, "next_tokens": 0}
     rng = np.random.default_rng(sizes["numbers"])
     batch, keys = sizes["batch"], sizes["keys"]
     out, lse = fused_infer_attention_score_v2(**call)
