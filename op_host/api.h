@@ -17,8 +17,6 @@
 
 namespace ascend_attention {
 
-using FusedInferAttentionScoreV2Outputs = AttentionOutputs;
-
 // Shapes and dtypes of the results, checks included (fake kernels, out-variants). A refusal leaves `outputs` alone.
 Status InferOutputs(const FusedInferAttentionScoreV2Request& request, const Soc& soc, Contract contract,
                     AttentionOutputs* outputs);
@@ -30,6 +28,8 @@ Status InferOutputs(const BlockSparseAttentionV2Request& request, const Soc& soc
 // What a request means, in words for people: layout, lengths, what each row sees, quantisation, results, and the rules
 // that were checked. A request that the document refuses is refused; one that is only not built yet is explained.
 Status Explain(const FusedInferAttentionScoreV2Request& request, const Soc& soc, Contract contract, std::string* text);
+Status Explain(const PromptFlashAttentionRequest& request, const Soc& soc, Contract contract, std::string* text);
+Status Explain(const BlockSparseAttentionV2Request& request, const Soc& soc, Contract contract, std::string* text);
 
 // Check, infer, lower, plan. On a refusal `prepared` is unchanged.
 Status Prepare(const FusedInferAttentionScoreV2Request& request, const Soc& soc, Contract contract, Prepared* prepared);

@@ -3,47 +3,13 @@
 
 #include <exception>
 
-#include "doors/fused_infer_attention_score_v2.h"
+#include "doors/attention_call.h"
 
 namespace ascend_attention::torch_door {
 namespace {
 
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
-
-// Visitor that fills a request from the stack.
-class RequestReader {
-public:
-    RequestReader(StackReader& stack, Arguments& arguments) : stack_(stack), arguments_(arguments) {}
-
-    void operator()(const char* name, OptionalTensor& field) {
-        std::optional<Tensor> tensor;
-        if (count_++ < kPositionalArguments) {
-            tensor = stack_.Read<Tensor>();
-            if (!tensor->defined()) {  // torch lets None pass for a tensor; the host's checks do not
-                tensor.reset();
-            }
-        } else {
-            tensor = stack_.Read<std::optional<Tensor>>();
-        }
-        if (tensor.has_value()) {
-            field = ToView(*tensor);
-            arguments_.tensors.emplace_back(name, std::move(*tensor));
-        }
-    }
-    void operator()(const char*, OptionalLengths& field) {
-        field = stack_.Read<std::optional<std::vector<std::int64_t>>>();
-    }
-    template <class Field>
-    void operator()(const char*, Field& field) {
-        field = stack_.Read<Field>();
-    }
-
-private:
-    StackReader& stack_;
-    Arguments& arguments_;
-    int count_ = 0;
-};
 
 struct DTypeRow {
     ScalarType type;
@@ -97,10 +63,20 @@ TensorView ToView(const Tensor& tensor) {
     return doors::MakeTensorView(data, DTypeNameOf(tensor), std::move(shape), tensor.is_contiguous());
 }
 
-Arguments StackReader::ReadRequest() {
-    Arguments arguments;
-    VisitArguments(arguments.request, RequestReader(*this, arguments));
-    return arguments;
+void RequestReader::operator()(const char* name, OptionalTensor& field) {
+    std::optional<Tensor> tensor;
+    if (count_++ < kPositionalArguments) {
+        tensor = stack_.Read<Tensor>();
+        if (!tensor->defined()) {  // torch lets None pass for a tensor; the host's checks do not
+            tensor.reset();
+        }
+    } else {
+        tensor = stack_.Read<std::optional<Tensor>>();
+    }
+    if (tensor.has_value()) {
+        field = ToView(*tensor);
+        tensors_.emplace_back(name, std::move(*tensor));
+    }
 }
 
 }  // namespace ascend_attention::torch_door

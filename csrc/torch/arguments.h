@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From torch's boxed stack to a request, through the stable ABI, following the one list of arguments.
+// From torch's boxed stack to a request, through the stable ABI, following the operator's one list of arguments.
 #pragma once
 
 #include <torch/csrc/stable/library.h>
@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "block_sparse_attention_v2/arguments.h"
 #include "fused_infer_attention_score_v2/arguments.h"
+#include "prompt_flash_attention/arguments.h"
 
 namespace ascend_attention::torch_door {
-
-using Request = FusedInferAttentionScoreV2Request;
 
 // The three tensors that the document wants by position; everything behind them is keyword-only.
 inline constexpr int kPositionalArguments = 3;
@@ -52,6 +52,7 @@ private:
 TensorView ToView(const torch::stable::Tensor& tensor);
 
 // A request and the references that keep its tensors alive. (Hidden, as the ABI layer it holds is.)
+template <class Request>
 struct __attribute__((visibility("hidden"))) Arguments {
     Request request;
     std::vector<std::pair<std::string, torch::stable::Tensor>> tensors;
@@ -63,7 +64,8 @@ class StackReader {
 public:
     explicit StackReader(StableIValue* stack) : next_(stack) {}
 
-    Arguments ReadRequest();
+    template <class Request>
+    Arguments<Request> ReadRequest();
     template <class T>
     T Read() {
         return torch::stable::detail::to<T>(*next_++);
@@ -72,5 +74,34 @@ public:
 private:
     StableIValue* next_;
 };
+
+// Visitor that fills a request from the stack.
+class RequestReader {
+public:
+    using Tensors = std::vector<std::pair<std::string, torch::stable::Tensor>>;
+
+    RequestReader(StackReader& stack, Tensors& tensors) : stack_(stack), tensors_(tensors) {}
+
+    void operator()(const char* name, OptionalTensor& field);
+    void operator()(const char*, OptionalLengths& field) {
+        field = stack_.Read<std::optional<std::vector<std::int64_t>>>();
+    }
+    template <class Field>
+    void operator()(const char*, Field& field) {
+        field = stack_.Read<Field>();
+    }
+
+private:
+    StackReader& stack_;
+    Tensors& tensors_;
+    int count_ = 0;
+};
+
+template <class Request>
+Arguments<Request> StackReader::ReadRequest() {
+    Arguments<Request> arguments;
+    VisitArguments(arguments.request, RequestReader(*this, arguments.tensors));
+    return arguments;
+}
 
 }  // namespace ascend_attention::torch_door

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "doors/fused_infer_attention_score_v2.h"
+#include "doors/attention_call.h"
 #include "doors/interpreter.h"
 #include "doors/refusal.h"
 #include "torch/arguments.h"
@@ -16,7 +16,7 @@
 namespace ascend_attention::torch_door {
 namespace {
 
-using doors::FusedInferAttentionScoreV2Call;
+using doors::AttentionCall;
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 using torch::stable::detail::from;
@@ -49,20 +49,21 @@ ScalarType ToScalarType(DType dtype) {
     }
 }
 
-void Refuse(StatusCode code, const std::string& name, const std::string& given, const std::string& allowed) {
-    doors::ThrowUnlessOk(Status{code, kFusedInferAttentionScoreV2, name, "", given, allowed, ""});
+void Refuse(const char* op, StatusCode code, const std::string& name, const std::string& given,
+            const std::string& allowed) {
+    doors::ThrowUnlessOk(Status{code, op, name, "", given, allowed, ""});
 }
 
-void RefuseAbsent(const std::string& name, const Tensor& tensor) {
+void RefuseAbsent(const char* op, const std::string& name, const Tensor& tensor) {
     if (!tensor.defined()) {
-        Refuse(StatusCode::kNullPointer, name, "None", "a tensor");
+        Refuse(op, StatusCode::kNullPointer, name, "None", "a tensor");
     }
 }
 
 // Refuses tensors whose elements are not in this process' memory.
-void RefuseUnreadable(const std::string& name, const Tensor& tensor) {
+void RefuseUnreadable(const char* op, const std::string& name, const Tensor& tensor) {
     if (!tensor.is_cpu()) {
-        Refuse(StatusCode::kInvalidParameter, name, "a tensor that is not on the CPU",
+        Refuse(op, StatusCode::kInvalidParameter, name, "a tensor that is not on the CPU",
                "all tensors on the device of query");
     }
     // A storage can be resized under a tensor that keeps its shape.
@@ -74,96 +75,129 @@ void RefuseUnreadable(const std::string& name, const Tensor& tensor) {
     }
     const std::int64_t needed = end * static_cast<std::int64_t>(tensor.element_size());
     if (available < needed) {
-        Refuse(StatusCode::kInvalidParameter, name,
+        Refuse(op, StatusCode::kInvalidParameter, name,
                "a tensor whose storage has " + std::to_string(available) + " bytes",
                "a tensor with memory for all its elements (" + std::to_string(needed) + " bytes)");
     }
 }
 
-FusedInferAttentionScoreV2Call MakeCall(const Arguments& arguments) {
-    for (const auto& [name, tensor] : arguments.tensors) {
-        RefuseUnreadable(name, tensor);
-    }
-    return FusedInferAttentionScoreV2Call(arguments.request, static_cast<int>(torch::stable::get_num_threads()));
-}
-
-Tensor NewTensor(const Arguments& arguments, const OutputSpec& spec) {
-    return torch::stable::new_empty(arguments.tensors.front().second, spec.shape, ToScalarType(spec.dtype));
-}
-
-// npu_fused_infer_attention_score_v2(...) -> (Tensor attention_out, Tensor softmax_lse)
-void Functional(StableIValue* stack, std::uint64_t, std::uint64_t) {
-    const Arguments arguments = StackReader(stack).ReadRequest();
-    Guarded([&] {
-        const FusedInferAttentionScoreV2Call call = MakeCall(arguments);
-        const Tensor attention_out = NewTensor(arguments, call.outputs().attention_out);
-        const Tensor softmax_lse = NewTensor(arguments, call.outputs().softmax_lse);
-        call.Run(attention_out.data_ptr(), softmax_lse.data_ptr(), nullptr);
-        stack[0] = from(attention_out);
-        stack[1] = from(softmax_lse);
-    });
-}
-
-// npu_fused_infer_attention_score_v2.out(..., workspace, attention_out, softmax_lse) -> ()
-void Out(StableIValue* stack, std::uint64_t, std::uint64_t) {
-    StackReader reader(stack);
-    const Arguments arguments = reader.ReadRequest();
-    const auto workspace = reader.Read<std::optional<Tensor>>();
-    const Tensor attention_out = reader.Read<Tensor>();
-    const Tensor softmax_lse = reader.Read<Tensor>();
-    Guarded([&] {
-        const FusedInferAttentionScoreV2Call call = MakeCall(arguments);
-        RefuseAbsent("attention_out", attention_out);
-        RefuseAbsent("softmax_lse", softmax_lse);
-        RefuseUnreadable("attention_out", attention_out);
-        RefuseUnreadable("softmax_lse", softmax_lse);
-        std::optional<TensorView> workspace_view;
-        if (workspace.has_value()) {
-            RefuseUnreadable("workspace", *workspace);
-            workspace_view = ToView(*workspace);
+// The kernels of one operator, on torch's stack.
+template <class Request>
+struct Kernels {
+    static AttentionCall MakeCall(const Arguments<Request>& arguments) {
+        for (const auto& [name, tensor] : arguments.tensors) {
+            RefuseUnreadable(Request::kOperator, name, tensor);
         }
-        const bool wants_lse = call.AcceptsBuffers(ToView(attention_out), ToView(softmax_lse),
-                                                   workspace_view.has_value() ? &*workspace_view : nullptr);
-        call.Run(attention_out.data_ptr(), wants_lse ? softmax_lse.data_ptr() : nullptr,
-                 workspace.has_value() ? workspace->data_ptr() : nullptr);
-    });
-}
+        return AttentionCall(arguments.request, static_cast<int>(torch::stable::get_num_threads()));
+    }
 
-// npu_fused_infer_attention_score_v2_get_max_workspace(...) -> Tensor
-void MaxWorkspace(StableIValue* stack, std::uint64_t, std::uint64_t) {
-    const Arguments arguments = StackReader(stack).ReadRequest();
-    Guarded([&] {
-        OutputSpec bytes;
-        bytes.shape = {static_cast<std::int64_t>(MakeCall(arguments).MaxWorkspaceBytes())};
-        stack[0] = from(torch::stable::new_empty(arguments.tensors.front().second, bytes.shape, ScalarType::Byte));
-    });
-}
+    static Tensor NewTensor(const Arguments<Request>& arguments, const OutputSpec& spec) {
+        return torch::stable::new_empty(arguments.tensors.front().second, spec.shape, ToScalarType(spec.dtype));
+    }
 
-std::string ArgumentSchema() {
-    SchemaWriter writer;
-    const Request defaults;
-    VisitArguments(defaults, writer);
-    return writer.text();
-}
+    // op(...) -> (Tensor attention_out, Tensor softmax_lse), or attention_out alone
+    static void Functional(StableIValue* stack, std::uint64_t, std::uint64_t) {
+        const auto arguments = StackReader(stack).ReadRequest<Request>();
+        Guarded([&] {
+            const AttentionCall call = MakeCall(arguments);
+            const Tensor attention_out = NewTensor(arguments, call.outputs().attention_out);
+            if constexpr (Request::kHasLse) {
+                const Tensor softmax_lse = NewTensor(arguments, call.outputs().softmax_lse);
+                call.Run(attention_out.data_ptr(), softmax_lse.data_ptr(), nullptr);
+                stack[1] = from(softmax_lse);
+            } else {
+                call.Run(attention_out.data_ptr(), nullptr, nullptr);
+            }
+            stack[0] = from(attention_out);
+        });
+    }
+
+    // op.out(..., workspace, attention_out, softmax_lse) -> (), the last one only where the operator has it
+    static void Out(StableIValue* stack, std::uint64_t, std::uint64_t) {
+        StackReader reader(stack);
+        const auto arguments = reader.ReadRequest<Request>();
+        const auto workspace = reader.Read<std::optional<Tensor>>();
+        const Tensor attention_out = reader.Read<Tensor>();
+        std::optional<Tensor> softmax_lse;
+        if constexpr (Request::kHasLse) {
+            softmax_lse = reader.Read<Tensor>();
+        }
+        Guarded([&] {
+            const char* op = Request::kOperator;
+            const AttentionCall call = MakeCall(arguments);
+            RefuseAbsent(op, "attention_out", attention_out);
+            TensorView lse_view;
+            if (softmax_lse.has_value()) {
+                RefuseAbsent(op, "softmax_lse", *softmax_lse);
+            }
+            RefuseUnreadable(op, "attention_out", attention_out);
+            if (softmax_lse.has_value()) {
+                RefuseUnreadable(op, "softmax_lse", *softmax_lse);
+                lse_view = ToView(*softmax_lse);
+            }
+            std::optional<TensorView> workspace_view;
+            if (workspace.has_value()) {
+                RefuseUnreadable(op, "workspace", *workspace);
+                workspace_view = ToView(*workspace);
+            }
+            const bool wants_lse = call.AcceptsBuffers(ToView(attention_out), lse_view,
+                                                       workspace_view.has_value() ? &*workspace_view : nullptr);
+            call.Run(attention_out.data_ptr(), wants_lse ? softmax_lse->data_ptr() : nullptr,
+                     workspace.has_value() ? workspace->data_ptr() : nullptr);
+        });
+    }
+
+    // op_get_max_workspace(...) -> Tensor
+    static void MaxWorkspace(StableIValue* stack, std::uint64_t, std::uint64_t) {
+        const auto arguments = StackReader(stack).ReadRequest<Request>();
+        Guarded([&] {
+            OutputSpec bytes;
+            bytes.shape = {static_cast<std::int64_t>(MakeCall(arguments).MaxWorkspaceBytes())};
+            stack[0] = from(torch::stable::new_empty(arguments.tensors.front().second, bytes.shape, ScalarType::Byte));
+        });
+    }
+
+    template <class Library>
+    static void Define(Library& library) {
+        const std::string name = Request::kOperator;
+        SchemaWriter writer;
+        const Request defaults;
+        VisitArguments(defaults, writer);
+        const std::string& arguments = writer.text();
+        const char* results = Request::kHasLse ? "(Tensor attention_out, Tensor softmax_lse)" : "Tensor";
+        const char* buffers =
+            Request::kHasLse ? "Tensor(a!) attention_out, Tensor(b!) softmax_lse" : "Tensor(a!) attention_out";
+        library.def((name + "(" + arguments + ") -> " + results).c_str());
+        // Returns nothing: torch.compile functionalises operators that mutate arguments, not operators that return
+        // them. workspace is not marked as written: its content means nothing before the call or after it.
+        library.def((name + ".out(" + arguments + ", Tensor? workspace=None, " + buffers + ") -> ()").c_str());
+        library.def((name + "_get_max_workspace(" + arguments + ") -> Tensor").c_str());
+    }
+
+    template <class Library>
+    static void Implement(Library& library) {
+        const std::string name = Request::kOperator;
+        library.impl(name.c_str(), &Functional);
+        library.impl((name + ".out").c_str(), &Out);
+        library.impl((name + "_get_max_workspace").c_str(), &MaxWorkspace);
+    }
+};
+
+using FusedInferAttentionScoreV2 = Kernels<FusedInferAttentionScoreV2Request>;
+using PromptFlashAttention = Kernels<PromptFlashAttentionRequest>;
+using BlockSparseAttentionV2 = Kernels<BlockSparseAttentionV2Request>;
 
 }  // namespace
 }  // namespace ascend_attention::torch_door
 
 STABLE_TORCH_LIBRARY(ascend_attention, library) {
-    const std::string name = ascend_attention::kFusedInferAttentionScoreV2;
-    const std::string arguments = ascend_attention::torch_door::ArgumentSchema();
-    library.def((name + "(" + arguments + ") -> (Tensor attention_out, Tensor softmax_lse)").c_str());
-    // Returns nothing: torch.compile functionalises operators that mutate arguments, not operators that return them.
-    // workspace is not marked as written: its content means nothing before the call or after it.
-    library.def((name + ".out(" + arguments +
-                 ", Tensor? workspace=None, Tensor(a!) attention_out, Tensor(b!) softmax_lse) -> ()")
-                    .c_str());
-    library.def((name + "_get_max_workspace(" + arguments + ") -> Tensor").c_str());
+    ascend_attention::torch_door::FusedInferAttentionScoreV2::Define(library);
+    ascend_attention::torch_door::PromptFlashAttention::Define(library);
+    ascend_attention::torch_door::BlockSparseAttentionV2::Define(library);
 }
 
 STABLE_TORCH_LIBRARY_IMPL(ascend_attention, CPU, library) {
-    const std::string name = ascend_attention::kFusedInferAttentionScoreV2;
-    library.impl(name.c_str(), &ascend_attention::torch_door::Functional);
-    library.impl((name + ".out").c_str(), &ascend_attention::torch_door::Out);
-    library.impl((name + "_get_max_workspace").c_str(), &ascend_attention::torch_door::MaxWorkspace);
+    ascend_attention::torch_door::FusedInferAttentionScoreV2::Implement(library);
+    ascend_attention::torch_door::PromptFlashAttention::Implement(library);
+    ascend_attention::torch_door::BlockSparseAttentionV2::Implement(library);
 }

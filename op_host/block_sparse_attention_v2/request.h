@@ -17,6 +17,7 @@ inline constexpr const char* kBlockSparseAttentionV2 = "block_sparse_attention_v
 
 struct BlockSparseAttentionV2Request {
     static constexpr const char* kOperator = kBlockSparseAttentionV2;
+    static constexpr bool kHasLse = true;  // is softmax_lse a result of the operator?
 
     OptionalTensor query;  // required; empty here means the caller passed none (161001)
     OptionalTensor key;    // required

@@ -17,6 +17,7 @@ inline constexpr const char* kFusedInferAttentionScoreV2 = "npu_fused_infer_atte
 
 struct FusedInferAttentionScoreV2Request {
     static constexpr const char* kOperator = kFusedInferAttentionScoreV2;
+    static constexpr bool kHasLse = true;  // is softmax_lse a result of the operator?
 
     OptionalTensor query;  // required; empty here means the caller passed none (161001)
     OptionalTensor key;    // required

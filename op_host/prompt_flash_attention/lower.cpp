@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "prompt_flash_attention/lower.h"
 
-#include "plan/dense.h"
-
 namespace ascend_attention::pfa {
+
+BandArguments BandArgumentsOf(const Request& request) {
+    return {request.atten_mask.has_value(), request.sparse_mode, request.pre_tokens, request.next_tokens};
+}
 
 AttentionOutputs InferShapes(const Scene& scene) {
     AttentionOutputs outputs;
@@ -34,7 +36,7 @@ AttentionProblem Lower(const Scene& scene) {
     call.query_lengths = QueryLengths(scene);
     call.key_lengths = KeyLengths(scene);
     call.mask = request.atten_mask;
-    call.tokens = {request.atten_mask.has_value(), request.sparse_mode, request.pre_tokens, request.next_tokens};
+    call.tokens = BandArgumentsOf(request);
     call.scale = request.scale_value;
     return LowerDense(call);
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "plan/dense.h"
 #include "plan/prepared.h"
 #include "plan/problem.h"
 #include "prompt_flash_attention/scene.h"
 
 namespace ascend_attention::pfa {
+
+BandArguments BandArgumentsOf(const Request& request);
 
 // Shape and dtype of the result for every layout of the document; the scene has passed CheckDocument.
 AttentionOutputs InferShapes(const Scene& scene);

@@ -15,6 +15,7 @@ inline constexpr const char* kPromptFlashAttention = "npu_prompt_flash_attention
 
 struct PromptFlashAttentionRequest {
     static constexpr const char* kOperator = kPromptFlashAttention;
+    static constexpr bool kHasLse = false;  // is softmax_lse a result of the operator?
 
     OptionalTensor query;  // required; empty here means the caller passed none (161001)
     OptionalTensor key;    // required

@@ -3,7 +3,8 @@
 
 On CPU tensors and NumPy arrays the same device code runs on a simulated NPU.
 
-    npu_fused_infer_attention_score_v2   the operator
+    npu_fused_infer_attention_score_v2, npu_prompt_flash_attention, block_sparse_attention_v2
+    npu_block_sparse_attention           the operators; the last is block_sparse_attention_v2 by torch_npu's signature
     check, explain                       what a call would be refused for, and what it means, without running it
     simulator, contract                  where and by which rules calls run
     AttentionError, AttentionNotSupported, SimulatorError
@@ -23,10 +24,12 @@ from ascend_attention._torch_lazy import offer_operators
 
 if TYPE_CHECKING:
     from ascend_attention import golden, precision, sim, torch_ops
+    from ascend_attention._block_sparse_attention_v2 import block_sparse_attention_v2, npu_block_sparse_attention
     from ascend_attention._core import SimulatorError
     from ascend_attention._errors import AttentionError, AttentionNotSupported
     from ascend_attention._fused_infer_attention_score_v2 import npu_fused_infer_attention_score_v2
     from ascend_attention._operators import check, explain
+    from ascend_attention._prompt_flash_attention import npu_prompt_flash_attention
     from ascend_attention._report import Report
     from ascend_attention._settings import SimulatorRun, contract, simulator
 
@@ -38,11 +41,14 @@ __all__ = [
     "Report",
     "SimulatorError",
     "SimulatorRun",
+    "block_sparse_attention_v2",
     "check",
     "contract",
     "explain",
     "golden",
+    "npu_block_sparse_attention",
     "npu_fused_infer_attention_score_v2",
+    "npu_prompt_flash_attention",
     "precision",
     "sim",
     "simulator",
@@ -55,10 +61,13 @@ _HOME = {
     "Report": "_report",
     "SimulatorError": "_core",
     "SimulatorRun": "_settings",
+    "block_sparse_attention_v2": "_block_sparse_attention_v2",
     "check": "_operators",
     "contract": "_settings",
     "explain": "_operators",
+    "npu_block_sparse_attention": "_block_sparse_attention_v2",
     "npu_fused_infer_attention_score_v2": "_fused_infer_attention_score_v2",
+    "npu_prompt_flash_attention": "_prompt_flash_attention",
     "simulator": "_settings",
 }
 _SUBMODULES = ("golden", "precision", "sim", "torch_ops")

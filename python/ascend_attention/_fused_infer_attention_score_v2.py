@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from ascend_attention import _arguments, _core
-from ascend_attention import _settings as _settings  # calls ask it how to run
-from ascend_attention._errors import NOT_SUPPORTED, AttentionError
+from ascend_attention import _call
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
     Array = TypeVar("Array", torch.Tensor, np.ndarray)
@@ -22,20 +17,26 @@ if TYPE_CHECKING:
 
 NAME = "npu_fused_infer_attention_score_v2"
 
-_TENSORS = (
-    "query", "key", "value", "query_rope", "key_rope", "pse_shift", "atten_mask", "block_table",
-    "dequant_scale_query", "dequant_scale_key", "dequant_offset_key", "dequant_scale_value", "dequant_offset_value",
-    "dequant_scale_key_rope", "quant_scale_out", "quant_offset_out", "learnable_sink",
-)  # fmt: skip
-_LENGTHS = ("actual_seq_qlen", "actual_seq_kvlen")
-_INTS = (
-    "num_query_heads", "num_key_value_heads", "pre_tokens", "next_tokens", "sparse_mode", "block_size",
-    "query_quant_mode", "key_quant_mode", "value_quant_mode", "inner_precise",
-)  # fmt: skip
-_OPTIONAL_INTS = (
-    "query_dtype", "key_dtype", "value_dtype", "query_rope_dtype", "key_rope_dtype", "key_shared_prefix_dtype",
-    "value_shared_prefix_dtype", "dequant_scale_query_dtype", "dequant_scale_key_dtype", "dequant_scale_value_dtype",
-    "dequant_scale_key_rope_dtype",
+SIGNATURE = _call.Signature(
+    NAME,
+    tensors=(
+        "query", "key", "value", "query_rope", "key_rope", "pse_shift", "atten_mask", "block_table",
+        "dequant_scale_query", "dequant_scale_key", "dequant_offset_key", "dequant_scale_value", "dequant_offset_value",
+        "dequant_scale_key_rope", "quant_scale_out", "quant_offset_out", "learnable_sink",
+    ),
+    lengths=("actual_seq_qlen", "actual_seq_kvlen"),
+    ints=(
+        "num_query_heads", "num_key_value_heads", "pre_tokens", "next_tokens", "sparse_mode", "block_size",
+        "query_quant_mode", "key_quant_mode", "value_quant_mode", "inner_precise",
+    ),
+    floats=("softmax_scale",),
+    texts=("input_layout",),
+    bools=("return_softmax_lse",),
+    optional_ints=(
+        "query_dtype", "key_dtype", "value_dtype", "query_rope_dtype", "key_rope_dtype", "key_shared_prefix_dtype",
+        "value_shared_prefix_dtype", "dequant_scale_query_dtype", "dequant_scale_key_dtype",
+        "dequant_scale_value_dtype", "dequant_scale_key_rope_dtype",
+    ),
 )  # fmt: skip
 
 
@@ -189,118 +190,4 @@ def npu_fused_infer_attention_score_v2(
         "dequant_scale_value_dtype": dequant_scale_value_dtype,
         "dequant_scale_key_rope_dtype": dequant_scale_key_rope_dtype,
     }
-    torch: Any = sys.modules.get("torch")
-    if torch is None:
-        return _call_numpy(_normalised(arguments))  # type: ignore[return-value]
-    if torch.compiler.is_compiling():
-        # Only the operator can be in a graph. Types and values are checked by its schema, its fake and its kernel.
-        # Lengths in a tensor are not known while a graph is made: reading them ends the graph, or fails in fullgraph.
-        for name in _LENGTHS:
-            if hasattr(arguments[name], "tolist"):
-                arguments[name] = arguments[name].tolist()
-        return torch.ops.ascend_attention.npu_fused_infer_attention_score_v2(**arguments)  # type: ignore[no-any-return]
-    if any(isinstance(arguments[name], torch.Tensor) for name in _TENSORS):
-        return _call_torch(torch, _normalised(arguments))  # type: ignore[return-value]
-    return _call_numpy(_normalised(arguments))  # type: ignore[return-value]
-
-
-def _normalised(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Numbers, texts and lengths as plain Python values."""
-    result = dict(arguments)
-    for name in _INTS:
-        result[name] = _arguments.as_int(NAME, name, result[name])
-    for name in _OPTIONAL_INTS:
-        result[name] = _arguments.as_optional_int(NAME, name, result[name])
-    for name in _LENGTHS:
-        result[name] = _arguments.as_lengths(NAME, name, result[name])
-    result["softmax_scale"] = _arguments.as_float(NAME, "softmax_scale", result["softmax_scale"])
-    result["input_layout"] = _arguments.as_text(NAME, "input_layout", result["input_layout"])
-    result["return_softmax_lse"] = _arguments.as_bool(NAME, "return_softmax_lse", result["return_softmax_lse"])
-    return result
-
-
-def _given_tensors(arguments: dict[str, Any], kind: type, allowed: str) -> dict[str, Any]:
-    tensors = {name: arguments[name] for name in _TENSORS if arguments[name] is not None}
-    for name, tensor in tensors.items():
-        if not isinstance(tensor, kind):
-            _arguments.refuse_type(NAME, name, tensor, allowed)
-    return tensors
-
-
-def _described(arguments: dict[str, Any], descriptors: dict[str, _arguments.Descriptor]) -> dict[str, Any]:
-    """What the compiled module takes: tensors as descriptors, absent arguments left out."""
-    others = {name: value for name, value in arguments.items() if name not in _TENSORS and value is not None}
-    return {**others, **descriptors}
-
-
-def shapes_described(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A call's arguments for the compiled module's checks: tensors of either kind by dtype and shape alone."""
-    arguments = _normalised(arguments)
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and any(isinstance(arguments[name], torch.Tensor) for name in _TENSORS):
-        tensors = _torch_tensors(torch, arguments)
-        return _described(arguments, {n: _arguments.torch_descriptor(t, address=0) for n, t in tensors.items()})
-    arrays = _numpy_arrays(arguments)
-    return _described(arguments, {n: (0, *_arguments.numpy_descriptor(array)[1:]) for n, array in arrays.items()})
-
-
-def _torch_tensors(torch: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    tensors = _given_tensors(arguments, torch.Tensor, "a torch.Tensor, as the other tensors are")
-    for name, tensor in tensors.items():
-        if tensor.device.type not in ("cpu", "meta"):
-            _arguments.refuse(
-                NAME, name, f"a tensor on {tensor.device}",
-                "tensors on cpu (simulated run); kernels for other devices are not built yet", NOT_SUPPORTED,
-            )  # fmt: skip
-    _arguments.require_one_device(NAME, tensors)
-    _arguments.require_dense(NAME, tensors)
-    return tensors
-
-
-def _numpy_arrays(arguments: dict[str, Any]) -> dict[str, Any]:
-    arrays = _given_tensors(arguments, np.ndarray, "a numpy.ndarray or torch.Tensor, all of one kind")
-    for name, array in arrays.items():
-        if isinstance(array, np.ma.MaskedArray):
-            _arguments.refuse_type(NAME, name, array, "a plain numpy.ndarray (hide keys with atten_mask)")
-    return arrays
-
-
-def _call_torch(torch: Any, arguments: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
-    importlib.import_module("ascend_attention.torch_ops")  # registers the operator
-
-    tensors = _torch_tensors(torch, arguments)
-    if not all(name in tensors for name in ("query", "key", "value")):
-        # The schema cannot express this call; the check that follows always refuses it.
-        described = {name: _arguments.torch_descriptor(tensor, address=0) for name, tensor in tensors.items()}
-        _core.infer_fused_infer_attention_score_v2(_described(arguments, described))
-    _core.forget_failure()
-    try:
-        return torch.ops.ascend_attention.npu_fused_infer_attention_score_v2(**arguments)  # type: ignore[no-any-return]
-    except RuntimeError as error:
-        if isinstance(error.__cause__, AttentionError):  # from the fake kernel
-            raise error.__cause__ from None
-        failure = _failure_of_kernel()
-        if failure is None:
-            raise
-        raise failure from None
-
-
-def _failure_of_kernel() -> Exception | None:
-    """What the kernel threw before torch made a RuntimeError of it."""
-    try:
-        _core.rethrow_failure()
-    except Exception as failure:
-        return failure
-    return None
-
-
-def _call_numpy(arguments: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    arrays = _numpy_arrays(arguments)
-    described = {name: _arguments.numpy_descriptor(array) for name, array in arrays.items()}
-    call = _core.FusedInferAttentionScoreV2Call(_described(arguments, described))
-    out_shape, out_dtype, lse_shape, lse_dtype = call.outputs()
-    query = arrays["query"].dtype
-    attention_out = np.empty(out_shape, query if query.name == out_dtype else np.dtype(out_dtype))
-    softmax_lse = np.empty(lse_shape, np.dtype(lse_dtype))
-    call.run(_arguments.numpy_descriptor(attention_out)[0], _arguments.numpy_descriptor(softmax_lse)[0])
-    return attention_out, softmax_lse
+    return _call.run(SIGNATURE, arguments)  # type: ignore[no-any-return]

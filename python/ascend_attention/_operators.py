@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ascend_attention import _core
+from ascend_attention import _block_sparse_attention_v2 as bsa_v2
+from ascend_attention import _call, _core
 from ascend_attention import _fused_infer_attention_score_v2 as fia_v2
+from ascend_attention import _prompt_flash_attention as pfa
 from ascend_attention._arguments import refuse
 from ascend_attention._errors import AttentionError as AttentionError  # documented below
 
@@ -19,18 +21,13 @@ class Operator:
     """What ``check`` and ``explain`` need to know of an operator."""
 
     function: Callable[..., Any]  # its signature says which arguments there are
-    described: Callable[[dict[str, Any]], dict[str, Any]]  # arguments as the compiled module takes them
-    check: Callable[[dict[str, Any]], Any]  # of what `described` gives; raises
-    explain: Callable[[dict[str, Any]], str]
+    signature: _call.Signature
 
 
 OPERATORS = {
-    fia_v2.NAME: Operator(
-        fia_v2.npu_fused_infer_attention_score_v2,
-        fia_v2.shapes_described,
-        _core.FusedInferAttentionScoreV2Call,
-        _core.explain_fused_infer_attention_score_v2,
-    ),
+    fia_v2.NAME: Operator(fia_v2.npu_fused_infer_attention_score_v2, fia_v2.SIGNATURE),
+    pfa.NAME: Operator(pfa.npu_prompt_flash_attention, pfa.SIGNATURE),
+    bsa_v2.NAME: Operator(bsa_v2.block_sparse_attention_v2, bsa_v2.SIGNATURE),
 }
 
 
@@ -49,8 +46,7 @@ def check(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any) -
         AttentionNotSupported: the document allows the call, this package cannot run it yet (code 561003).
         TypeError: an argument of the wrong Python type, or one that the operator does not have.
     """
-    operator, described = _read("check", op, positional, arguments)
-    operator.check(described)
+    _core.AttentionCall(*_read("check", op, positional, arguments))
 
 
 def explain(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any) -> str:
@@ -69,13 +65,12 @@ def explain(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any)
 
         print(ascend_attention.explain("npu_fused_infer_attention_score_v2", query, key, value, num_query_heads=8))
     """
-    operator, described = _read("explain", op, positional, arguments)
-    return operator.explain(described)
+    return _core.explain_call(*_read("explain", op, positional, arguments))
 
 
 def _read(
     caller: str, op: str | Callable[..., Any], positional: tuple[Any, ...], arguments: dict[str, Any]
-) -> tuple[Operator, dict[str, Any]]:
+) -> tuple[str, dict[str, Any]]:
     name = op if isinstance(op, str) else getattr(op, "__name__", "")
     operator = OPERATORS.get(name)
     if operator is None or not (isinstance(op, str) or op is operator.function):
@@ -85,4 +80,4 @@ def _read(
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
     bound.apply_defaults()
-    return operator, operator.described(bound.arguments)
+    return name, _call.shapes_described(operator.signature, bound.arguments)

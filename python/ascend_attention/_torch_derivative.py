@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from torch.autograd.forward_ad import unpack_dual
 
-_library: Any = None
+_libraries: list[Any] = []  # what a library registers ends with it
 
 
 def refuse_derivatives(namespace: str, name: str) -> None:
     """For the operator `name` and its out-variant."""
-    global _library
-    _library = torch.library.Library(namespace, "FRAGMENT")  # what it registers ends with it
+    library = torch.library.Library(namespace, "FRAGMENT")
+    _libraries.append(library)
     packet = getattr(getattr(torch.ops, namespace), name)
     message = (
         f"{name} has no derivative: it is an operator for inference. Call it under torch.no_grad(), or detach its "
@@ -27,10 +27,10 @@ def refuse_derivatives(namespace: str, name: str) -> None:
     )
 
     # The refusal as an operator, so that a graph can hold it and raises only when its backward part runs.
-    _library.define(f"{name}_backward(Tensor gradient, SymInt[] size) -> Tensor")
-    _library.impl(f"{name}_backward", lambda gradient, size: _raise(message), "CompositeExplicitAutograd")
+    library.define(f"{name}_backward(Tensor gradient, SymInt[] size) -> Tensor")
+    library.impl(f"{name}_backward", lambda gradient, size: _raise(message), "CompositeExplicitAutograd")
     torch.library.register_fake(
-        f"{namespace}::{name}_backward", lambda gradient, size: gradient.new_empty(size), lib=_library
+        f"{namespace}::{name}_backward", lambda gradient, size: gradient.new_empty(size), lib=library
     )
     backward = getattr(getattr(torch.ops, namespace), f"{name}_backward").default
 
@@ -69,8 +69,8 @@ def refuse_derivatives(namespace: str, name: str) -> None:
         with torch._C._AutoDispatchBelowAutograd():
             return packet.out.redispatch(keys & torch._C._after_autograd_keyset, *positional, **keywords)
 
-    _library.impl(name, functional, "Autograd", with_keyset=True)
-    _library.impl(f"{name}.out", out, "Autograd", with_keyset=True)
+    library.impl(name, functional, "Autograd", with_keyset=True)
+    library.impl(f"{name}.out", out, "Autograd", with_keyset=True)
 
 
 def _raise(message: str) -> Any:

@@ -2,8 +2,13 @@
 """Importing this module registers ``torch.ops.ascend_attention``: schemas, CPU kernels and fake kernels.
 
     npu_fused_infer_attention_score_v2(query, key, value, *, ...) -> (attention_out, softmax_lse)
-    npu_fused_infer_attention_score_v2.out(..., workspace=None, attention_out, softmax_lse) -> ()
-    npu_fused_infer_attention_score_v2_get_max_workspace(...) -> Tensor
+    npu_prompt_flash_attention(query, key, value, *, ...) -> attention_out
+    block_sparse_attention_v2(query, key, value, *, ...) -> (attention_out, softmax_lse)
+
+and of each
+
+    NAME.out(..., workspace=None, attention_out, softmax_lse) -> ()     without softmax_lse where there is none
+    NAME_get_max_workspace(...) -> Tensor
 
 The operators raise RuntimeError with the text of the package's AttentionError or SimulatorError. They have no
 derivative and say so with a RuntimeError when one is asked for.
@@ -11,22 +16,25 @@ derivative and say so with a RuntimeError when one is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ascend_attention import _block_sparse_attention_v2 as bsa_v2
 from ascend_attention import _core
+from ascend_attention import _fused_infer_attention_score_v2 as fia_v2
+from ascend_attention import _prompt_flash_attention as pfa
 from ascend_attention import _settings as _settings  # the operators ask it how to run
 from ascend_attention._arguments import refuse, require_one_device, torch_descriptor
+from ascend_attention._call import Signature
 from ascend_attention._errors import MISSING_TENSOR, AttentionError
 from ascend_attention._torch_derivative import refuse_derivatives
 from ascend_attention._torch_lazy import withdraw_namespace
 
-NAME = "npu_fused_infer_attention_score_v2"
-OPERATOR = f"ascend_attention::{NAME}"
+NAMESPACE = "ascend_attention"
 
 _LIBRARY = Path(__file__).with_name("_torch_ops.so")
 if not _LIBRARY.exists():
@@ -83,21 +91,22 @@ def _hints(arguments: dict[str, Any]) -> dict[str, Any] | None:
     return None if None in numbers else hinted
 
 
-def _symbolic_shapes(arguments: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def _symbolic_dense(name: str, arguments: dict[str, Any], heads_argument: str) -> tuple[list[Any], list[Any]]:
     """Shapes of attention_out and softmax_lse where some sizes are symbols; the kernel checks their values later."""
     query, value = arguments["query"], arguments["value"]
     layout = arguments["input_layout"]
-    heads = arguments["num_query_heads"]
+    heads = arguments[heads_argument]
     key_heads = arguments["num_key_value_heads"] or heads
     rank = {"BSH": 3, "BSND": 4, "BNSD": 4, "BNSD_BSND": 4}.get(layout)
     if rank is None:
-        refuse(NAME, "input_layout", f"'{layout}' with symbolic shapes", "BSH, BSND, BNSD, BNSD_BSND")
-    for name in ("query", "value"):
-        if arguments[name].dim() != rank:
-            refuse(NAME, name, f"{arguments[name].dim()} dimensions", f"{rank} dimensions for input_layout {layout}")
-    for name, count in (("num_query_heads", heads), ("num_key_value_heads", key_heads)):
+        refuse(name, "input_layout", f"'{layout}' with symbolic shapes", "BSH, BSND, BNSD, BNSD_BSND")
+    for tensor in ("query", "value"):
+        if arguments[tensor].dim() != rank:
+            given = f"{arguments[tensor].dim()} dimensions"
+            refuse(name, tensor, given, f"{rank} dimensions for input_layout {layout}")
+    for argument, count in ((heads_argument, heads), ("num_key_value_heads", key_heads)):
         if count < 1:
-            refuse(NAME, name, str(count), "at least 1")
+            refuse(name, argument, str(count), "at least 1")
     if layout == "BSH":
         batch, rows, _ = query.shape
         shape = [batch, rows, heads * (value.shape[2] // key_heads)]
@@ -108,7 +117,20 @@ def _symbolic_shapes(arguments: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         batch, _, rows, _ = query.shape
         dim = value.shape[3]
         shape = [batch, heads, rows, dim] if layout == "BNSD" else [batch, rows, heads, dim]
-    return shape, [batch, heads, rows, 1] if arguments["return_softmax_lse"] else [1]
+    return shape, [batch, heads, rows, 1] if arguments.get("return_softmax_lse") else [1]
+
+
+def _symbolic_fia_v2(arguments: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    return _symbolic_dense(fia_v2.NAME, arguments, "num_query_heads")
+
+
+def _symbolic_pfa(arguments: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    return _symbolic_dense(pfa.NAME, arguments, "num_heads")
+
+
+def _symbolic_bsa_v2(arguments: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    shape = list(arguments["query"].shape)
+    return shape, [*shape[:-1], 1] if arguments["softmax_lse_flag"] == 1 else [0]
 
 
 @contextmanager
@@ -120,72 +142,69 @@ def _refusing_as_torch() -> Iterator[None]:
         raise RuntimeError(str(error)) from error
 
 
-def _check_devices(arguments: dict[str, Any]) -> None:
-    # Torch runs these functions for real tensors too, as soon as one of the arguments lies on the meta device.
-    require_one_device(NAME, {n: value for n, value in arguments.items() if isinstance(value, torch.Tensor)})
+def _register(signature: Signature, symbolic_shapes: Callable[[dict[str, Any]], tuple[list[Any], list[Any]]]) -> None:
+    """The fake kernels of an operator and of its variants, and the refusal of derivatives."""
+    name = signature.name
+    results = ("attention_out", "softmax_lse") if signature.has_lse else ("attention_out",)
+    # The schema's defaults: torch leaves out what the caller did not give.
+    schema = getattr(torch.ops.ascend_attention, name).default._schema
+    defaults = {argument.name: argument.default_value for argument in schema.arguments if argument.kwarg_only}
 
+    def named(positional: Iterable[torch.Tensor], keywords: dict[str, Any]) -> dict[str, Any]:
+        arguments = {**dict(zip(("query", "key", "value"), positional, strict=False)), **defaults, **keywords}
+        # Torch runs these functions for real tensors too, as soon as one of the arguments lies on the meta device.
+        require_one_device(name, {n: value for n, value in arguments.items() if isinstance(value, torch.Tensor)})
+        return arguments
 
-def _fake(*positional: torch.Tensor, **keywords: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    arguments = _named(positional, keywords)
-    with _refusing_as_torch():
-        _check_devices(arguments)
-        symbolic = _is_symbolic(arguments)
-        described = _hints(arguments) if symbolic else _described(arguments)
-        if described is not None:
-            outputs = _core.FusedInferAttentionScoreV2Call(described).outputs()
+    def fake(*positional: torch.Tensor, **keywords: Any) -> Any:
+        with _refusing_as_torch():
+            arguments = named(positional, keywords)
+            symbolic = _is_symbolic(arguments)
+            described = _hints(arguments) if symbolic else _described(arguments)
+            if described is not None:
+                outputs = _core.AttentionCall(name, described).outputs()
+            if symbolic:
+                out_shape, lse_shape = symbolic_shapes(arguments)
+                out_dtype, lse_dtype = (outputs[1], outputs[3]) if described else (None, "float32")
+            else:
+                out_shape, out_dtype, lse_shape, lse_dtype = outputs
+        query = arguments["query"]
+        out = query.new_empty(out_shape, dtype=getattr(torch, out_dtype) if out_dtype else query.dtype)
+        return (out, query.new_empty(lse_shape, dtype=getattr(torch, lse_dtype))) if signature.has_lse else out
+
+    def fake_out(*positional: torch.Tensor, **keywords: Any) -> None:
+        with _refusing_as_torch():
+            everything = named(positional, keywords)
+            given = _hints(everything) if _is_symbolic(everything) else _described(everything)
+            if given is None:
+                return
+            buffers = {buffer: given.pop(buffer, None) for buffer in (*results, "workspace")}
+            call = _core.AttentionCall(name, given)
+            for result in results:
+                if buffers[result] is None:
+                    refuse(name, result, "None", "a tensor", MISSING_TENSOR)
+            buffers.setdefault("softmax_lse", (0, "float32", (0,), True))
+            call.accepts_buffers(**buffers)
+
+    def fake_max_workspace(*positional: torch.Tensor, **keywords: Any) -> torch.Tensor:
+        with _refusing_as_torch():
+            arguments = named(positional, keywords)
+            symbolic = _is_symbolic(arguments)
+            described = _hints(arguments) if symbolic else _described(arguments)
+            size: Any = None
+            if described is not None:
+                size = _core.AttentionCall(name, described).max_workspace_bytes()
         if symbolic:
-            out_shape, lse_shape = _symbolic_shapes(arguments)
-            out_dtype, lse_dtype = (outputs[1], outputs[3]) if described else (None, "float32")
-        else:
-            out_shape, out_dtype, lse_shape, lse_dtype = outputs
-    query = arguments["query"]
-    out = query.new_empty(out_shape, dtype=getattr(torch, out_dtype) if out_dtype else query.dtype)
-    return out, query.new_empty(lse_shape, dtype=getattr(torch, lse_dtype))
+            size = torch.library.get_ctx().new_dynamic_size()
+        query: torch.Tensor = arguments["query"]
+        return query.new_empty((size,), dtype=torch.uint8)
+
+    torch.library.register_fake(f"{NAMESPACE}::{name}")(fake)
+    torch.library.register_fake(f"{NAMESPACE}::{name}.out")(fake_out)
+    torch.library.register_fake(f"{NAMESPACE}::{name}_get_max_workspace")(fake_max_workspace)
+    refuse_derivatives(NAMESPACE, name)
 
 
-def _fake_out(*positional: torch.Tensor, **keywords: Any) -> None:
-    everything = _named(positional, keywords)
-    buffers = {name: everything.get(name) for name in ("attention_out", "softmax_lse", "workspace")}
-    with _refusing_as_torch():
-        _check_devices(everything)
-        given = _hints(everything) if _is_symbolic(everything) else _described(everything)
-        if given is None:
-            return
-        described = {name: given.pop(name, None) for name in buffers}
-        call = _core.FusedInferAttentionScoreV2Call(given)
-        for name in ("attention_out", "softmax_lse"):
-            if described[name] is None:
-                refuse(NAME, name, "None", "a tensor", MISSING_TENSOR)
-        call.accepts_buffers(**described)
-
-
-def _fake_max_workspace(*positional: torch.Tensor, **keywords: Any) -> torch.Tensor:
-    arguments = _named(positional, keywords)
-    with _refusing_as_torch():
-        _check_devices(arguments)
-        symbolic = _is_symbolic(arguments)
-        described = _hints(arguments) if symbolic else _described(arguments)
-        size: Any = None
-        if described is not None:
-            size = _core.FusedInferAttentionScoreV2Call(described).max_workspace_bytes()
-    if symbolic:
-        size = torch.library.get_ctx().new_dynamic_size()
-    query: torch.Tensor = arguments["query"]
-    return query.new_empty((size,), dtype=torch.uint8)
-
-
-def _named(positional: Iterable[torch.Tensor], keywords: dict[str, Any]) -> dict[str, Any]:
-    return {**dict(zip(("query", "key", "value"), positional, strict=False)), **_DEFAULTS, **keywords}
-
-
-def _defaults() -> dict[str, Any]:
-    """The schema's defaults: torch leaves out what the caller did not give."""
-    schema = torch.ops.ascend_attention.npu_fused_infer_attention_score_v2.default._schema
-    return {argument.name: argument.default_value for argument in schema.arguments if argument.kwarg_only}
-
-
-_DEFAULTS = _defaults()
-torch.library.register_fake(OPERATOR)(_fake)
-torch.library.register_fake(OPERATOR + ".out")(_fake_out)
-torch.library.register_fake(OPERATOR + "_get_max_workspace")(_fake_max_workspace)
-refuse_derivatives("ascend_attention", NAME)
+_register(fia_v2.SIGNATURE, _symbolic_fia_v2)
+_register(pfa.SIGNATURE, _symbolic_pfa)
+_register(bsa_v2.SIGNATURE, _symbolic_bsa_v2)

@@ -225,7 +225,7 @@ try:
     ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
     tensor = (0, "float16", q.shape, True)
     described = arguments | dict.fromkeys(("query", "key", "value"), tensor)
-    print(_core.FusedInferAttentionScoreV2Call(described).describe_plan())
+    print(_core.AttentionCall("npu_fused_infer_attention_score_v2", described).describe_plan())
 except ascend_attention.AttentionError as error:
     print(error)
 """

@@ -23,9 +23,9 @@ using case_file::OptionalTensor;
 using Random = std::mt19937_64;
 
 // What tells one operator from another here; one such struct per operator.
-struct FusedInferAttentionScoreV2 {
-    using Request = FusedInferAttentionScoreV2Request;
-    static constexpr const char* kCases = "fia_v2_rules.txt";
+template <class AnyRequest>
+struct Operator {
+    using Request = AnyRequest;
 
     // The verdict; `sound` says whether an accepted request has a plan or a filled result.
     static Status Decide(const Request& request, const Soc& soc, Contract contract, bool* sound) {
@@ -38,40 +38,14 @@ struct FusedInferAttentionScoreV2 {
         return Explain(request, soc, contract, text);
     }
 };
-
-struct PromptFlashAttention {
-    using Request = PromptFlashAttentionRequest;
-    static constexpr const char* kCases = "pfa_rules.txt";
-
-    static Status Decide(const Request& request, const Soc& soc, Contract contract, bool* sound) {
-        Prepared prepared;
-        *sound = true;
-        return Prepare(request, soc, contract, &prepared);
-    }
-    // Not in words yet: the same verdict by the other way in.
-    static Status Describe(const Request& request, const Soc& soc, Contract contract, std::string* text) {
-        AttentionOutputs outputs;
-        Status status = InferOutputs(request, soc, contract, &outputs);
-        *text = ShapeText(outputs.attention_out.shape);
-        return status;
-    }
+struct FusedInferAttentionScoreV2 : Operator<FusedInferAttentionScoreV2Request> {
+    static constexpr const char* kCases = "fia_v2_rules.txt";
 };
-
-struct BlockSparseAttentionV2 {
-    using Request = BlockSparseAttentionV2Request;
+struct PromptFlashAttention : Operator<PromptFlashAttentionRequest> {
+    static constexpr const char* kCases = "pfa_rules.txt";
+};
+struct BlockSparseAttentionV2 : Operator<BlockSparseAttentionV2Request> {
     static constexpr const char* kCases = "bsa_v2_rules.txt";
-
-    static Status Decide(const Request& request, const Soc& soc, Contract contract, bool* sound) {
-        Prepared prepared;
-        *sound = true;
-        return Prepare(request, soc, contract, &prepared);
-    }
-    static Status Describe(const Request& request, const Soc& soc, Contract contract, std::string* text) {
-        AttentionOutputs outputs;
-        Status status = InferOutputs(request, soc, contract, &outputs);
-        *text = ShapeText(outputs.attention_out.shape);
-        return status;
-    }
 };
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
@@ -239,7 +213,7 @@ public:
             std::string story = "seed " + std::to_string(seed) + ", round " + std::to_string(round) + ":";
             const Request request = Mutated(random, &story);
             const Contract contract = random() % 2 ? Contract::kDocument : Contract::kExtended;
-            const std::vector<Soc>& socs = random() % 4 ? KnownSocs() : CheckedSocs();
+            const std::vector<Soc>& socs = random() % 8 == 0 ? CheckedSocs() : KnownSocs();
             const Soc& soc = socs[random() % socs.size()];
             bool sound = false;
             const Status status = Operator::Decide(request, soc, contract, &sound);
@@ -308,6 +282,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     std::cout << "seed " << seed << "\n";
+    // Half of them for the operator with most rules.
     Fuzz<FusedInferAttentionScoreV2>(argv[1]).Run(seed, requests / 2);
     Fuzz<PromptFlashAttention>(argv[1]).Run(seed, requests / 4);
     Fuzz<BlockSparseAttentionV2>(argv[1]).Run(seed, requests / 4);

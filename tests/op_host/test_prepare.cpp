@@ -27,7 +27,7 @@ Prepared MustPrepare(const std::string& words) {
     Prepared prepared;
     const Status status = Prepare(MakeRequest(words), TestSoc(), Contract::kDocument, &prepared);
     CHECK_EQ_CONTEXT(status.Text(), std::string("ok"), words);
-    FusedInferAttentionScoreV2Outputs outputs;
+    AttentionOutputs outputs;
     CHECK(InferOutputs(MakeRequest(words), TestSoc(), Contract::kDocument, &outputs).ok());
     CHECK(outputs.attention_out.shape == prepared.outputs.attention_out.shape);
     CHECK(outputs.softmax_lse.shape == prepared.outputs.softmax_lse.shape);

@@ -43,7 +43,7 @@ StatusCode CodeOf(const std::string& name) {
 // What tells one operator from another here; one such struct per operator.
 struct FusedInferAttentionScoreV2 {
     using Request = FusedInferAttentionScoreV2Request;
-    using Outputs = FusedInferAttentionScoreV2Outputs;
+    using Outputs = AttentionOutputs;
     static constexpr const char* kRules = "\"(FIA-[A-Z]+[0-9]+)\"";
 
     static Status Infer(const Request& request, const Soc& soc, Contract contract, Outputs* outputs) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of npu_fused_infer_attention_score_v2: check, lower, plan; then, on buffers that the door allocated, launch.
+// One call of an operator: check, lower, plan; then, on buffers that the door allocated, launch.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "api.h"
 #include "doors/export.h"
@@ -13,21 +14,25 @@ namespace ascend_attention::doors {
 
 struct CallSettings;
 
-// Shapes and dtypes of the results, after every check that needs no plan. Throws Refusal.
-ASCEND_ATTENTION_API FusedInferAttentionScoreV2Outputs
-InferFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request);
+// A call of any operator.
+using AnyRequest =
+    std::variant<FusedInferAttentionScoreV2Request, PromptFlashAttentionRequest, BlockSparseAttentionV2Request>;
+
+// Shapes and dtypes of the results, after every check that needs no plan, for the SoC and contract in force. Throws
+// Refusal.
+ASCEND_ATTENTION_API AttentionOutputs InferCall(const AnyRequest& request);
 
 // What the request means, in words, under the contract in force. Throws Refusal.
-ASCEND_ATTENTION_API std::string ExplainFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request);
+ASCEND_ATTENTION_API std::string ExplainCall(const AnyRequest& request);
 
 // An accepted request with its plan, for the SoC, mode and contract that are current where it is made. The request's
 // tensors must outlive Run().
-class ASCEND_ATTENTION_API FusedInferAttentionScoreV2Call {
+class ASCEND_ATTENTION_API AttentionCall {
 public:
     // `threads`: host threads of a simulated run; 0 = CPUs available. Throws Refusal; nothing has been touched then.
-    FusedInferAttentionScoreV2Call(FusedInferAttentionScoreV2Request request, int threads);
+    AttentionCall(AnyRequest request, int threads);
 
-    const FusedInferAttentionScoreV2Outputs& outputs() const { return prepared_.outputs; }
+    const AttentionOutputs& outputs() const { return prepared_.outputs; }
     // Scratch memory that Run() needs on the device.
     std::uint64_t workspace_bytes() const;
     // Enough for a call with these tensors whatever the lengths, so that one buffer serves a captured graph.
@@ -45,7 +50,10 @@ public:
     void Run(void* attention_out, void* softmax_lse, void* workspace) const;
 
 private:
-    FusedInferAttentionScoreV2Request request_;
+    Status Refused(const std::string& argument, std::string given, std::string allowed, std::string help) const;
+    void Fill(const OutputSpec& spec, void* data) const;
+
+    AnyRequest request_;
     std::shared_ptr<const CallSettings> settings_;
     Soc soc_;
     Prepared prepared_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/fused_infer_attention_score_v2.h"
+#include "doors/attention_call.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,10 +9,12 @@
 #include <new>
 #include <utility>
 
+#include "block_sparse_attention_v2/arguments.h"
 #include "doors/call_settings.h"
 #include "doors/refusal.h"
 #include "fused_infer_attention_score_v2/arguments.h"
 #include "launch/launch.h"
+#include "prompt_flash_attention/arguments.h"
 
 namespace ascend_attention::doors {
 namespace {
@@ -22,8 +24,6 @@ constexpr std::size_t kDeviceAlignment = 512;
 // What the kernels need of a workspace that the caller brings: their tiles in it are moved in blocks of 32 bytes, and
 // such copies want addresses that are multiples of it. Torch's own allocations on a CPU are aligned to 64.
 constexpr std::size_t kWorkspaceAlignment = 32;
-constexpr const char* kWorkspaceHelp =
-    "npu_fused_infer_attention_score_v2_get_max_workspace returns one that is large enough.";
 
 struct FreeMemory {
     void operator()(void* memory) const { std::free(memory); }
@@ -42,32 +42,29 @@ Memory Allocate(std::uint64_t bytes) {
     return Memory(memory);
 }
 
-Status Refused(const std::string& argument, std::string given, std::string allowed, std::string help) {
-    Status status;
-    status.code = StatusCode::kInvalidParameter;
-    status.op = kFusedInferAttentionScoreV2;
-    status.argument = argument;
-    status.given = std::move(given);
-    status.allowed = std::move(allowed);
-    status.help = std::move(help);
-    return status;
+// What all requests have.
+struct CommonPart {
+    const char* op;
+    const OptionalTensor& query;
+    const OptionalTensor& key;
+    const OptionalTensor& value;
+    const OptionalTensor& atten_mask;
+    bool wants_lse;
+};
+
+CommonPart PartOf(const AnyRequest& any) {
+    return std::visit(
+        [](const auto& request) -> CommonPart {
+            return {request.kOperator, request.query,      request.key,
+                    request.value,     request.atten_mask, request.wants_lse()};
+        },
+        any);
 }
 
-void Fill(const OutputSpec& spec, void* data) {
-    if (!spec.fill.has_value() || data == nullptr) {
-        return;
-    }
-    const std::int64_t count = NumElements(spec.shape);
-    if (*spec.fill == 0.0F) {
-        std::memset(data, 0, static_cast<std::size_t>(BytesOf(spec)));
-    } else if (spec.dtype == DType::kFloat32) {
-        std::fill_n(static_cast<float*>(data), count, *spec.fill);
-    } else {
-        Status status = Refused("output", std::to_string(*spec.fill) + " in " + NameOf(spec.dtype),
-                                "a fill of 0, or of float32", "");
-        status.code = StatusCode::kInternal;
-        throw Refusal(status);
-    }
+Soc SocOf(const CallSettings& settings) {
+    Soc soc;
+    ThrowUnlessOk(FindSoc(settings.run.soc, &soc));
+    return soc;
 }
 
 struct Extent {
@@ -81,17 +78,15 @@ Extent ExtentOf(const std::string& name, const TensorView& view) {
     return {name, begin, begin + static_cast<std::uintptr_t>(NumElements(view.shape) * SizeOf(view.dtype))};
 }
 
-// `others` ends with the buffers that are written too.
-void RefuseOverlap(const Extent& written, const std::vector<Extent>& others, std::size_t inputs) {
-    for (std::size_t i = 0; i < others.size(); ++i) {
-        const Extent& other = others[i];
+// The first of `others` that `written` overlaps; null when there is none.
+const Extent* Overlapped(const Extent& written, const std::vector<Extent>& others) {
+    for (const Extent& other : others) {
         const bool placed = written.begin != 0 && other.begin != 0;  // fake tensors lie nowhere
         if (placed && written.begin < other.end && other.begin < written.end) {
-            throw Refusal(Refused(written.name, "memory that overlaps " + other.name, "memory of its own",
-                                  i < inputs ? "The kernel writes " + written.name + " while it still reads its inputs."
-                                             : "The kernel writes both " + written.name + " and " + other.name + "."));
+            return &other;
         }
     }
+    return nullptr;
 }
 
 // Collects where the request's tensors lie.
@@ -117,74 +112,111 @@ TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shap
 
 std::string DTypeName(DType dtype) { return NameOf(dtype); }
 
-FusedInferAttentionScoreV2Outputs InferFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request) {
-    FusedInferAttentionScoreV2Outputs outputs;
+AttentionOutputs InferCall(const AnyRequest& any) {
+    AttentionOutputs outputs;
     const CallSettings settings = CurrentSettings();
-    Soc soc;
-    ThrowUnlessOk(FindSoc(settings.run.soc, &soc));
-    ThrowUnlessOk(InferOutputs(request, soc, settings.contract, &outputs));
+    const Soc soc = SocOf(settings);
+    std::visit([&](const auto& request) { ThrowUnlessOk(InferOutputs(request, soc, settings.contract, &outputs)); },
+               any);
     return outputs;
 }
 
-std::string ExplainFusedInferAttentionScoreV2(const FusedInferAttentionScoreV2Request& request) {
+std::string ExplainCall(const AnyRequest& any) {
     std::string text;
     const CallSettings settings = CurrentSettings();
-    Soc soc;
-    ThrowUnlessOk(FindSoc(settings.run.soc, &soc));
-    ThrowUnlessOk(Explain(request, soc, settings.contract, &text));
+    const Soc soc = SocOf(settings);
+    std::visit([&](const auto& request) { ThrowUnlessOk(Explain(request, soc, settings.contract, &text)); }, any);
     return text;
 }
 
-FusedInferAttentionScoreV2Call::FusedInferAttentionScoreV2Call(FusedInferAttentionScoreV2Request request, int threads)
-    : request_(std::move(request)) {
+AttentionCall::AttentionCall(AnyRequest request, int threads) : request_(std::move(request)) {
     auto settings = std::make_shared<CallSettings>(CurrentSettings());
     settings->run.threads = threads;
     settings_ = std::move(settings);
-    ThrowUnlessOk(FindSoc(settings_->run.soc, &soc_));
-    ThrowUnlessOk(Prepare(request_, soc_, settings_->contract, &prepared_));
+    soc_ = SocOf(*settings_);
+    std::visit([&](const auto& given) { ThrowUnlessOk(Prepare(given, soc_, settings_->contract, &prepared_)); },
+               request_);
 }
 
-std::uint64_t FusedInferAttentionScoreV2Call::workspace_bytes() const {
-    return prepared_.launch ? prepared_.plan.workspace_bytes : 0;
+Status AttentionCall::Refused(const std::string& argument, std::string given, std::string allowed,
+                              std::string help) const {
+    return {StatusCode::kInvalidParameter,
+            PartOf(request_).op,
+            argument,
+            "",
+            std::move(given),
+            std::move(allowed),
+            std::move(help)};
 }
 
-std::uint64_t FusedInferAttentionScoreV2Call::MaxWorkspaceBytes() const {
+void AttentionCall::Fill(const OutputSpec& spec, void* data) const {
+    if (!spec.fill.has_value() || data == nullptr) {
+        return;
+    }
+    const std::int64_t count = NumElements(spec.shape);
+    if (*spec.fill == 0.0F) {
+        std::memset(data, 0, static_cast<std::size_t>(BytesOf(spec)));
+    } else if (spec.dtype == DType::kFloat32) {
+        std::fill_n(static_cast<float*>(data), count, *spec.fill);
+    } else {
+        Status status = Refused("output", std::to_string(*spec.fill) + " in " + NameOf(spec.dtype),
+                                "a fill of 0, or of float32", "");
+        status.code = StatusCode::kInternal;
+        throw Refusal(status);
+    }
+}
+
+std::uint64_t AttentionCall::workspace_bytes() const { return prepared_.launch ? prepared_.plan.workspace_bytes : 0; }
+
+std::uint64_t AttentionCall::MaxWorkspaceBytes() const {
     // Each core has a ring of its own and its size does not depend on lengths; lengths decide how many cores have work.
-    const bool nothing = NumElements(request_.query->shape) == 0 || NumElements(request_.key->shape) == 0;
+    const CommonPart part = PartOf(request_);
+    const bool nothing = NumElements(part.query->shape) == 0 || NumElements(part.key->shape) == 0;
     return nothing ? 0 : ascend_attention::MaxWorkspaceBytes(soc_);
 }
 
-std::string FusedInferAttentionScoreV2Call::Describe() const {
+std::string AttentionCall::Describe() const {
     return prepared_.launch ? ascend_attention::Describe(prepared_.plan)
                             : std::string("nothing to launch: the results are filled by the host");
 }
 
-bool FusedInferAttentionScoreV2Call::AcceptsBuffers(const TensorView& attention_out, const TensorView& softmax_lse,
-                                                    const TensorView* workspace) const {
-    ThrowUnlessOk(CheckOutputs(request_, prepared_.outputs, attention_out, softmax_lse));
+bool AttentionCall::AcceptsBuffers(const TensorView& attention_out, const TensorView& softmax_lse,
+                                   const TensorView* workspace) const {
+    const CommonPart part = PartOf(request_);
     std::vector<Extent> taken;
-    VisitArguments(request_, InputExtents{taken});
-
+    std::visit(
+        [&](const auto& request) {
+            ThrowUnlessOk(CheckOutputs(request, prepared_.outputs, attention_out, softmax_lse));
+            VisitArguments(request, InputExtents{taken});
+        },
+        request_);
     const std::size_t inputs = taken.size();
-
-    RefuseOverlap(ExtentOf("attention_out", attention_out), taken, inputs);
-    taken.push_back(ExtentOf("attention_out", attention_out));
-    if (request_.return_softmax_lse) {
-        RefuseOverlap(ExtentOf("softmax_lse", softmax_lse), taken, inputs);
-        taken.push_back(ExtentOf("softmax_lse", softmax_lse));
+    const auto take = [&](Extent written) {
+        if (const Extent* other = Overlapped(written, taken)) {
+            const bool input = other < taken.data() + inputs;
+            throw Refusal(Refused(written.name, "memory that overlaps " + other->name, "memory of its own",
+                                  input ? "The kernel writes " + written.name + " while it still reads its inputs."
+                                        : "The kernel writes both " + written.name + " and " + other->name + "."));
+        }
+        taken.push_back(std::move(written));
+    };
+    take(ExtentOf("attention_out", attention_out));
+    if (part.wants_lse) {
+        take(ExtentOf("softmax_lse", softmax_lse));
     }
     if (workspace != nullptr) {
+        const std::string help = std::string(part.op) + "_get_max_workspace returns one that is large enough.";
         const std::string wanted = "a contiguous tensor of at least " + std::to_string(workspace_bytes()) + " bytes";
         if (workspace->dtype == DType::kOther) {  // its size is not known here
-            throw Refusal(Refused("workspace", DTypeText(*workspace), wanted + ", of uint8 or a dtype of the operator",
-                                  kWorkspaceHelp));
+            throw Refusal(
+                Refused("workspace", DTypeText(*workspace), wanted + ", of uint8 or a dtype of the operator", help));
         }
         const Extent extent = ExtentOf("workspace", *workspace);
         if (!workspace->contiguous || extent.end - extent.begin < workspace_bytes()) {
             throw Refusal(Refused(
                 "workspace",
                 std::to_string(extent.end - extent.begin) + (workspace->contiguous ? " bytes" : " bytes, strided"),
-                wanted, kWorkspaceHelp));
+                wanted, help));
         }
         if (extent.begin % kWorkspaceAlignment != 0) {
             throw Refusal(Refused("workspace",
@@ -193,12 +225,12 @@ bool FusedInferAttentionScoreV2Call::AcceptsBuffers(const TensorView& attention_
                                   "an address that is a multiple of " + std::to_string(kWorkspaceAlignment),
                                   "A tensor of its own is aligned; a slice of one must begin at such a multiple."));
         }
-        RefuseOverlap(extent, taken, inputs);
+        take(extent);
     }
-    return request_.return_softmax_lse;
+    return part.wants_lse;
 }
 
-void FusedInferAttentionScoreV2Call::Run(void* attention_out, void* softmax_lse, void* workspace) const {
+void AttentionCall::Run(void* attention_out, void* softmax_lse, void* workspace) const {
     Fill(prepared_.outputs.attention_out, attention_out);
     Fill(prepared_.outputs.softmax_lse, softmax_lse);
     if (!prepared_.launch) {
@@ -209,17 +241,13 @@ void FusedInferAttentionScoreV2Call::Run(void* attention_out, void* softmax_lse,
         own = Allocate(prepared_.plan.workspace_bytes);
         workspace = own.get();
     }
+    const CommonPart part = PartOf(request_);
     const auto input = [](const OptionalTensor& tensor) {
         return tensor.has_value() ? const_cast<void*>(tensor->data) : nullptr;
     };
-    const std::array<void*, kKernelArgumentCount> data = {input(request_.query),
-                                                          input(request_.key),
-                                                          input(request_.value),
-                                                          input(request_.atten_mask),
-                                                          attention_out,
-                                                          softmax_lse,
-                                                          workspace,
-                                                          const_cast<std::uint8_t*>(prepared_.plan.bytes.data())};
+    const std::array<void*, kKernelArgumentCount> data = {
+        input(part.query), input(part.key), input(part.value), input(part.atten_mask),
+        attention_out,     softmax_lse,     workspace,         const_cast<std::uint8_t*>(prepared_.plan.bytes.data())};
 
     launch::Job job;
     job.kernel = prepared_.plan.kernel;

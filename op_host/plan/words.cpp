@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/words.h"
+
+#include "common/text.h"
+
+namespace ascend_attention {
+namespace {
+
+std::string RangeText(const Band& band, int64_t row, int64_t keys) {
+    const int64_t first = std::max<int64_t>(0, band.low + row);
+    const int64_t last = std::min<int64_t>(keys - 1, band.high + row);
+    return first > last ? "no key" : first == last ? Concat("key ", first) : Concat("keys ", first, " to ", last);
+}
+
+// The documents' default stands for all there are.
+std::string TokensText(int64_t tokens) {
+    constexpr int64_t kAll = 2147483647;
+    return tokens >= kAll ? "all" : tokens < 0 ? Concat("(", tokens, ")") : std::to_string(tokens);
+}
+
+}  // namespace
+
+const char* AxesOf(AxisOrder order) {
+    switch (order) {
+        case AxisOrder::kBSH:
+            return "(B, S, N*D)";
+        case AxisOrder::kBSND:
+            return "(B, S, N, D)";
+        case AxisOrder::kBNSD:
+            return "(B, N, S, D)";
+        case AxisOrder::kTND:
+            return "(T, N, D)";
+        case AxisOrder::kNTD:
+            return "(N, T, D)";
+        case AxisOrder::kNBSD:
+            return "(N, B, S, D)";
+    }
+    return "";
+}
+
+std::string HeadsOver(int64_t query_heads, int64_t key_heads) {
+    const int64_t group = query_heads / key_heads;
+    return Concat(query_heads, " query heads over ", key_heads,
+                  group == 1 ? " key/value heads" : Concat(": query head h reads key head h // ", group));
+}
+
+std::string VisibleText(const BandArguments& arguments) {
+    const std::string pre = TokensText(arguments.pre_tokens);
+    const std::string next = TokensText(arguments.next_tokens);
+    const char* mask = arguments.mask ? ", where atten_mask is zero" : "";
+    switch (arguments.sparse_mode) {
+        case 0:
+            return arguments.mask
+                       ? Concat("sparse_mode 0: row i sees keys i - ", pre, " to i + ", next, mask)
+                       : "sparse_mode 0 without atten_mask: every key; pre_tokens and next_tokens have no effect";
+        case 1:
+            return Concat("sparse_mode 1: every key", mask);
+        case 2:
+            return "sparse_mode 2: row i sees keys 0 to i; the content of atten_mask is not read";
+        case 3:
+            return "sparse_mode 3: row i sees keys 0 to i + (keys - queries); the content of atten_mask is not read";
+        case 4:
+            return Concat("sparse_mode 4: with d = i + (keys - queries), row i sees keys d - ", pre, " to d + ", next,
+                          "; the content of atten_mask is not read");
+        default:
+            return Concat("sparse_mode ", arguments.sparse_mode);
+    }
+}
+
+std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band& band) {
+    std::string text = Concat(rows, rows == 1 ? " query, " : " queries, ", keys, keys == 1 ? " key" : " keys");
+    if (padded > rows) {
+        text += Concat(" (rows ", rows, " to ", padded - 1, " are padding)");
+    }
+    if (rows == 0) {
+        return text;
+    }
+    const std::string first = RangeText(band, 0, keys);
+    const std::string last = RangeText(band, rows - 1, keys);
+    if (rows == 1) {
+        return text + "; it sees " + first;
+    }
+    return text + (first == last ? Concat("; every row sees ", first)
+                                 : Concat("; row 0 sees ", first, ", row ", rows - 1, " ", last));
+}
+
+void AddSequences(const Lengths& rows, const Lengths& keys,
+                  const std::function<std::string(int64_t rows, int64_t keys)>& text, Page* page) {
+    constexpr int kShown = 16;
+    int shown = 0;
+    for (size_t from = 0; from < rows.size();) {
+        size_t to = from + 1;
+        while (to < rows.size() && rows[to] == rows[from] && keys[to] == keys[from]) {
+            ++to;
+        }
+        if (++shown > kShown) {
+            page->Add("lengths", Concat("and ", rows.size() - from, " more"));
+            return;
+        }
+        const std::string which =
+            to - from == 1 ? Concat("sequence ", from) : Concat("sequences ", from, " to ", to - 1);
+        page->Add("lengths", which + ": " + text(rows[from], keys[from]));
+        from = to;
+    }
+}
+
+std::string OutputText(const OutputSpec& spec) { return Concat(NameOf(spec.dtype), " ", ShapeText(spec.shape)); }
+
+void AddRuns(const Status& supported, Page* page) {
+    page->Add("runs", supported.ok() ? "yes"
+                                     : Concat("not supported yet: ", supported.argument, " ", supported.given,
+                                              "; so far: ", supported.allowed));
+}
+
+}  // namespace ascend_attention

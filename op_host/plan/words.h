@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the explanations of requests are made of, the same for every operator.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/layout.h"
+#include "common/lengths.h"
+#include "common/status.h"
+#include "plan/dense.h"
+#include "plan/prepared.h"
+
+namespace ascend_attention {
+
+// "name          text", one line; further lines of the same name are indented.
+class Page {
+public:
+    void Add(const std::string& name, const std::string& text) {
+        constexpr size_t kColumn = 14;
+        std::string head = name == last_ ? "" : name;
+        last_ = name;
+        head.resize(std::max(kColumn, head.size() + 1), ' ');
+        text_ += head + text + "\n";
+    }
+    void Title(const std::string& text) { text_ += text + "\n"; }
+    const std::string& text() const { return text_; }
+
+private:
+    std::string text_;
+    std::string last_;
+};
+
+// "(B, S, N*D)"
+const char* AxesOf(AxisOrder order);
+// "4 query heads over 2: query head h reads key head h // 2"
+std::string HeadsOver(int64_t query_heads, int64_t key_heads);
+// What sparse_mode, mask and tokens let a row see.
+std::string VisibleText(const BandArguments& arguments);
+// "6 queries, 7 keys; row 0 sees keys 0 to 1, row 5 keys 0 to 6". `padded` rows after them, if there are more.
+std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band& band);
+// A line per sequence; equal ones that follow each other share one.
+void AddSequences(const Lengths& rows, const Lengths& keys,
+                  const std::function<std::string(int64_t rows, int64_t keys)>& text, Page* page);
+// "float16 (2, 3)"
+std::string OutputText(const OutputSpec& spec);
+// Whether it runs: `supported` says what is not built yet, if anything.
+void AddRuns(const Status& supported, Page* page);
+
+}  // namespace ascend_attention

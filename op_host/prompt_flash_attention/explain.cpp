@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a request means, in words.
+#include "api.h"
+#include "plan/words.h"
+#include "prompt_flash_attention/check.h"
+#include "prompt_flash_attention/lower.h"
+
+namespace ascend_attention::pfa {
+namespace {
+
+struct RuleGroup {
+    const char* rules;
+    const char* about;
+    bool (*applies)(const Scene& scene);
+};
+
+using S = const Scene&;
+bool Always(S) { return true; }
+bool Cards(S s) { return s.cards(); }
+bool Atlas(S s) { return !s.cards(); }
+bool Packed(S s) { return s.packed(); }
+bool Mask(S s) { return s.request.atten_mask.has_value(); }
+bool Full(S s) { return !s.packed() && s.request.sparse_mode <= 1 && Mask(s); }
+
+const RuleGroup kRuleGroups[] = {
+    {"PFA-C3 to C6", "product, input_layout, ranks, contiguity", Always},
+    {"PFA-C1", "dtypes", Atlas},
+    {"PFA-C2", "dtypes of inference cards", Cards},
+    {"PFA-C7, C11, C12", "heads of query, shapes of key and value", Always},
+    {"PFA-C8", "query heads per key/value head", Atlas},
+    {"PFA-C9", "num_key_value_heads and the N axis", [](S s) { return s.layout->input != AxisOrder::kBSH; }},
+    {"PFA-C10, C16", "heads and limits of inference cards", Cards},
+    {"PFA-C13, C14", "limits of batch, heads, lengths and head_dim", Atlas},
+    {"PFA-C15", "N * D", [](S s) { return Atlas(s) && !s.packed() && s.layout->input != AxisOrder::kBNSD; }},
+    {"PFA-C19", "actual_seq_lengths", [](S s) { return !s.packed() && HasLengths(s.request.actual_seq_lengths); }},
+    {"PFA-C20", "actual_seq_lengths_kv",
+     [](S s) { return !s.packed() && HasLengths(s.request.actual_seq_lengths_kv); }},
+    {"PFA-C21", "no lengths on inference cards", Cards},
+    {"PFA-C22 to C24", "lengths, dtype, head_dim and sparse_mode of TND", Packed},
+    {"PFA-C25", "queries and keys with sparse_mode 3", [](S s) { return s.packed() && s.request.sparse_mode == 3; }},
+    {"PFA-C26", "sparse_mode", Atlas},
+    {"PFA-C27, C33", "sparse_mode, pre_tokens and next_tokens of inference cards", Cards},
+    {"PFA-C28", "dtype of atten_mask", Mask},
+    {"PFA-C29", "the compressed mask", [](S s) { return s.request.sparse_mode >= 2; }},
+    {"PFA-C30", "sparse_mode 1 and its mask", [](S s) { return s.request.sparse_mode == 1; }},
+    {"PFA-C31", "shape of a full mask", Full},
+    {"PFA-C32", "pre_tokens and next_tokens",
+     [](S s) { return s.request.sparse_mode == 4 || (Full(s) && s.request.sparse_mode == 0); }},
+    {"PFA-C36, C37", "pse_shift", [](S s) { return s.request.pse_shift.has_value(); }},
+    {"PFA-C40", "no quantisation on inference cards", Cards},
+    {"PFA-C41, C46", "scales of int8 inputs", [](S s) { return s.int8_query(); }},
+    {"PFA-C42", "no such scales for 16-bit inputs", [](S s) { return !s.int8_query(); }},
+    {"PFA-C43 to C45, C47, C48", "quant_scale2", [](S s) { return s.request.quant_scale2.has_value(); }},
+    {"PFA-C49", "rows without keys and quant_offset2", [](S s) { return s.request.quant_offset2.has_value(); }},
+};
+
+void AddLayout(const Scene& scene, Page* page) {
+    page->Add("layout", Concat("'", scene.layout->name, "': query ", AxesOf(scene.layout->input), ", attention_out ",
+                               AxesOf(scene.layout->output)));
+    page->Add("query", TensorText(scene.request.query));
+    page->Add("key", TensorText(scene.request.key));
+    page->Add("value", TensorText(scene.request.value));
+    page->Add("heads", HeadsOver(scene.query_heads, scene.key_heads));
+    page->Add("head_dim", scene.value_head_dim == scene.head_dim
+                              ? Concat(scene.head_dim)
+                              : Concat(scene.head_dim, ", value ", scene.value_head_dim));
+    page->Add("scale", Concat("scores are multiplied by ", scene.request.scale_value));
+}
+
+void AddLengths(const Scene& scene, Page* page) {
+    const BandArguments arguments = BandArgumentsOf(scene.request);
+    page->Add("visible", VisibleText(arguments));
+    const int64_t padded = scene.packed() ? 0 : scene.query_length;
+    const auto text = [&](int64_t rows, int64_t keys) {
+        return SequenceText(rows, keys, padded, BandOf(arguments, rows, keys));
+    };
+    AddSequences(QueryLengths(scene), KeyLengths(scene), text, page);
+}
+
+void AddQuantisation(const Scene& scene, Page* page) {
+    const Request& request = scene.request;
+    page->Add("quantised", scene.int8_query()
+                               ? "int8 query, key and value; deq_scale1 after Q K^T, quant_scale1 on the "
+                                 "probabilities, deq_scale2 after P V"
+                               : "query, key and value are not");
+    if (request.quant_scale2) {
+        page->Add("quantised", Concat("attention_out: int8, quant_scale2 ",
+                                      NumElements(request.quant_scale2->shape) == 1 ? "for all" : "per channel",
+                                      request.quant_offset2 ? ", with quant_offset2" : ""));
+    }
+    if (request.pse_shift) {
+        page->Add("bias", "pse_shift is added to the scaled scores");
+    }
+}
+
+}  // namespace
+}  // namespace ascend_attention::pfa
+
+namespace ascend_attention {
+
+Status Explain(const PromptFlashAttentionRequest& request, const Soc& soc, Contract contract, std::string* text) {
+    using namespace pfa;
+    Scene scene(request, soc, contract);
+    if (Status status = CheckDocument(scene); !status.ok()) {
+        return status;
+    }
+    const bool empty = scene.empty_query() || scene.empty_keys();
+    Page page;
+    page.Title(Concat(kPromptFlashAttention, ", ", scene.extended() ? "extended" : "document", " contract"));
+    page.Add("product", ProductText(soc));
+    AddLayout(scene, &page);
+    AddLengths(scene, &page);
+    AddQuantisation(scene, &page);
+    page.Add("attention_out", OutputText(InferShapes(scene).attention_out));
+    if (empty) {
+        page.Add("note", scene.empty_query() ? "nothing to compute: query is empty"
+                                             : "key and value are empty: no row sees a key");
+    }
+    page.Add("note", "rows that see no key and rows of padding are zeros");
+    for (const RuleGroup& group : kRuleGroups) {
+        if (group.applies(scene)) {
+            page.Add("checked", Concat(group.rules, ": ", group.about));
+        }
+    }
+    AddRuns(empty ? OkStatus() : CheckSupported(scene), &page);
+    *text = page.text();
+    return OkStatus();
+}
+
+}  // namespace ascend_attention
