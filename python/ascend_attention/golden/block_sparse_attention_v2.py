@@ -11,7 +11,7 @@ from ascend_attention.golden import cache, conversions, layouts, lengths, quanti
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.layouts import Span
 from ascend_attention.golden.lengths import Lengths
-from ascend_attention.golden.numbers import Array, as_array
+from ascend_attention.golden.numbers import Array, as_array, as_integer
 from ascend_attention.golden.visibility import BlockMap
 
 LAYOUTS = ("TND", "BNSD", "BSND")
@@ -147,7 +147,7 @@ def _spans(given: Lengths, layout: layouts.Layout, array: Array, argument: str) 
 
 
 def _positive(num_key_value_heads: int) -> int:
-    if num_key_value_heads < 1:
+    if as_integer(num_key_value_heads, "num_key_value_heads") < 1:
         raise GoldenError("num_key_value_heads", f"{num_key_value_heads} is not positive")
     return num_key_value_heads
 

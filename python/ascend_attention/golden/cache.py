@@ -18,7 +18,7 @@ import numpy as np
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.layouts import Layout, Span, by_head
 from ascend_attention.golden.lengths import Lengths, as_integers, packed_cumulative, padded, per_batch
-from ascend_attention.golden.numbers import Array, as_array
+from ascend_attention.golden.numbers import Array, as_array, as_integer
 
 
 class Rows(Protocol):
@@ -224,7 +224,7 @@ def _paged(
         raise GoldenError(length_argument, "is needed with block_table: it says how many tokens a sequence has")
     if layout.packed and entries != batch:
         raise GoldenError(length_argument, f"has {entries} entries for {batch} sequences of query")
-    if block_size < 1:
+    if as_integer(block_size, "block_size") < 1:
         raise GoldenError("block_size", f"{block_size} is not positive")
     counts = per_batch(lengths, [table.shape[1] * block_size] * batch, length_argument)
 

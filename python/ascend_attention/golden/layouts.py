@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_attention.golden.errors import GoldenError
-from ascend_attention.golden.numbers import Array
+from ascend_attention.golden.numbers import Array, as_integer
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ def filled(value: float, sizes: dict[str, int], axes: str, dtype: str) -> tuple[
 
 def head_counts(heads: int, key_heads: int, argument: str, key_argument: str) -> tuple[int, int]:
     """Query heads and key heads; 0 key heads means as many."""
+    heads, key_heads = as_integer(heads, argument), as_integer(key_heads, key_argument)
     if heads < 1:
         raise GoldenError(argument, f"{heads} is not positive")
     key_heads = key_heads or heads

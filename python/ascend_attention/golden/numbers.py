@@ -7,6 +7,7 @@ package; uint16 arrays are taken as bfloat16 bit patterns.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,13 @@ def as_array(given: object, argument: str) -> Array:
     if not isinstance(given, np.ndarray):
         raise GoldenError(argument, f"must be a NumPy array, not {type(given).__name__}")
     return given
+
+
+def as_integer(given: object, argument: str) -> int:
+    try:
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise GoldenError(argument, f"must be an integer, not {given!r}") from error
 
 
 def format_of(given: object, argument: str) -> Format:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_attention.golden.errors import GoldenError
-from ascend_attention.golden.numbers import Array
+from ascend_attention.golden.numbers import Array, as_integer
 
 _FAR = 2**40  # farther than any two positions are apart
 
@@ -84,8 +84,8 @@ class BlockMap:
 
 def band(sparse_mode: int, pre_tokens: int, next_tokens: int, queries: int, keys: int, masked: bool) -> tuple[int, int]:
     """(low, high) of a sequence with these actual lengths."""
-    pre = min(max(int(pre_tokens), -_FAR), _FAR)
-    after = min(max(int(next_tokens), -_FAR), _FAR)
+    pre = min(max(as_integer(pre_tokens, "pre_tokens"), -_FAR), _FAR)
+    after = min(max(as_integer(next_tokens, "next_tokens"), -_FAR), _FAR)
     if sparse_mode == 0:
         return (-pre, after) if masked else (-_FAR, _FAR)  # tokens count from the upper left corner
     if sparse_mode == 1:
