@@ -96,6 +96,13 @@ LISTED = PADDED | {name: [_zeros(1, 6, 32), _zeros(1, 4, 32)] for name in ("key"
         (PADDED, {"sparse_mode": 4, "next_tokens": None}, "next_tokens"),
         (PADDED, {"sparse_mode": np.int32(4), "pre_tokens": np.int64(1)}, None),
         (PAGED, {"block_size": 4.0}, "block_size"),
+        (PADDED, {"softmax_scale": None}, "softmax_scale"),
+        (PADDED, {"softmax_scale": np.ones(2)}, "softmax_scale"),
+        (PADDED, {"inner_precise": np.ones(2)}, "inner_precise"),
+        (PADDED, {"sparse_mode": np.ones(2)}, "sparse_mode"),
+        (PADDED, {"input_layout": np.ones(2)}, "input_layout"),
+        (PADDED, {"return_softmax_lse": None}, "return_softmax_lse"),
+        (PADDED, {"value": np.int32(4)}, "value"),
         (LISTED, {}, None),
         (LISTED, {"actual_seq_kvlen": [6, 5]}, "actual_seq_kvlen"),
         (LISTED, {"value": _zeros(2, 6, 32)}, "value"),
@@ -220,3 +227,59 @@ def test_signatures_are_the_documents() -> None:
     assert list(parameters) == ["query", "key", "value", *prompt, "dtype_flow"]
     parameters = inspect.signature(block_sparse_attention_v2).parameters
     assert list(parameters) == ["query", "key", "value", *blocks, "attention_out_dtype", "dtype_flow"]
+
+
+def _anything(rng: np.random.Generator, old: Any) -> Any:
+    """Something else in an argument's place: an axis changed, another array, or a plain value."""
+    kind = rng.random()
+    if kind < 0.4 and isinstance(old, np.ndarray) and old.size and old.ndim:
+        shape = list(old.shape)
+        shape[int(rng.integers(old.ndim))] = int(rng.choice([0, 1, 2, 3, 4, 5, 16]))
+        return np.resize(old, shape)
+    if kind < 0.6:
+        shape = rng.choice([0, 1, 2, 3, 4, 5, 16], int(rng.integers(0, 5)))
+        dtype = rng.choice(["float16", "uint16", "int8", "bool", "int32", "float32"])
+        return (3 * rng.standard_normal(shape)).astype(dtype)
+    plain = [
+        None,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        5,
+        128,
+        -5,
+        2.5,
+        float("nan"),
+        [],
+        [1],
+        [3, 8],
+        [5, 5],
+        [1.5],
+        [None],
+        {},
+        "TND",
+        "BNSD",
+    ]
+    return plain[int(rng.integers(len(plain)))]
+
+
+@pytest.mark.filterwarnings("error")
+def test_anything_ends_in_a_result_or_a_golden_error(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    fia = [(fused_infer_attention_score_v2, base) for base in (PACKED, PAGED, PADDED, LISTED)]
+    calls = [*fia, (prompt_flash_attention, PROMPT), (block_sparse_attention_v2, BLOCKS)]
+    results = 0
+    for _ in range(1000):
+        function, base = calls[int(rng.integers(len(calls)))]
+        names = list(inspect.signature(function).parameters)
+        changed = {name: _anything(rng, base.get(name)) for name in rng.choice(names, int(rng.integers(1, 3)))}
+        try:
+            function(**{**base, **changed})
+            results += 1
+        except GoldenError as error:
+            assert error.argument in names, (changed, error)
+        except Exception as error:
+            raise AssertionError(f"{function.__name__}: {changed}") from error
+    assert 50 < results < 600

@@ -11,7 +11,7 @@ from ascend_attention.golden import cache, conversions, layouts, lengths, quanti
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.layouts import Span
 from ascend_attention.golden.lengths import Lengths
-from ascend_attention.golden.numbers import Array, as_array, as_integer
+from ascend_attention.golden.numbers import Array, as_array, as_integer, as_number, one_of
 from ascend_attention.golden.visibility import BlockMap
 
 LAYOUTS = ("TND", "BNSD", "BSND")
@@ -66,13 +66,10 @@ def block_sparse_attention_v2(
     _refuse_unless(None, atten_mask=atten_mask, block_table=block_table)
     _refuse_unless(0, mask_type=mask_type, block_size=block_size)
     _refuse_unless(UNLIMITED, pre_tokens=pre_tokens, next_tokens=next_tokens)
-    if inner_precise not in (0, 1, 4):
-        raise GoldenError("inner_precise", f"{inner_precise} is not one of 0, 1, 4")
-    if softmax_lse_flag not in (0, 1):
-        raise GoldenError("softmax_lse_flag", f"{softmax_lse_flag} is neither 0 nor 1")
+    one_of(inner_precise, (0, 1, 4), "inner_precise")
+    one_of(softmax_lse_flag, (0, 1), "softmax_lse_flag")
     layout = layouts.layout_of(q_input_layout, LAYOUTS, "q_input_layout")
-    if kv_input_layout != q_input_layout:
-        raise GoldenError("kv_input_layout", f"{kv_input_layout!r} differs from q_input_layout {q_input_layout!r}")
+    one_of(kv_input_layout, (q_input_layout,), "kv_input_layout")
     q_array, axes = as_array(query, "query"), layout.query
     if q_array.ndim != len(axes):
         raise GoldenError("query", f"layout {axes} has {len(axes)} dimensions, the shape given is {q_array.shape}")
@@ -97,7 +94,7 @@ def block_sparse_attention_v2(
         keys=store.source(key, "key"),
         values=store.source(value, "value"),
         sees=_maps(block_sparse_mask, block_shape, layout, heads, (q, spans), (k, key_spans)),
-        scale=float(scale_value),
+        scale=as_number(scale_value, "scale_value"),
         output_axes=layout.output,
         lse_axes=LSE_AXES[layout.query],
     )
@@ -154,5 +151,5 @@ def _positive(num_key_value_heads: int) -> int:
 
 def _refuse_unless(default: object, **arguments: object) -> None:
     for name, given in arguments.items():
-        if given is not default and (default is None or given != default):
+        if given is not default and (default is None or as_integer(given, name) != default):
             raise GoldenError(name, f"this version of the operator knows nothing but {default} here")

@@ -224,7 +224,8 @@ def _paged(
         raise GoldenError(length_argument, "is needed with block_table: it says how many tokens a sequence has")
     if layout.packed and entries != batch:
         raise GoldenError(length_argument, f"has {entries} entries for {batch} sequences of query")
-    if as_integer(block_size, "block_size") < 1:
+    block_size = as_integer(block_size, "block_size")
+    if block_size < 1:
         raise GoldenError("block_size", f"{block_size} is not positive")
     counts = per_batch(lengths, [table.shape[1] * block_size] * batch, length_argument)
 

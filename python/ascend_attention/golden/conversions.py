@@ -9,7 +9,7 @@ from typing import Any
 
 from ascend_attention.golden.attention import EXACT, Flow, Rescale, device_flow
 from ascend_attention.golden.errors import GoldenError
-from ascend_attention.golden.numbers import Array, Format, common_format, format_of
+from ascend_attention.golden.numbers import Array, Format, common_format, format_of, one_of
 
 # (stored rows, key head, first row) -> numbers; the rows are first, first + 1, ... of a sequence
 Convert = Callable[[Array, int, int], Array]
@@ -32,8 +32,7 @@ class Conversions:
 
 
 def is_exact(dtype_flow: str) -> bool:
-    if dtype_flow not in ("exact", "device"):
-        raise GoldenError("dtype_flow", f"{dtype_flow!r} is neither 'exact' nor 'device'")
+    one_of(dtype_flow, ("exact", "device"), "dtype_flow")
     return dtype_flow == "exact"
 
 

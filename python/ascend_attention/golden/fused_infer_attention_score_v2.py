@@ -11,7 +11,7 @@ import numpy as np
 from ascend_attention.golden import bias, cache, conversions, layouts, lengths, quantised, sequences, visibility
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.lengths import Lengths
-from ascend_attention.golden.numbers import Array, as_array, common_format, format_of
+from ascend_attention.golden.numbers import Array, as_array, as_number, common_format, format_of, one_of
 
 LAYOUTS = (
     "BSH", "BSND", "BNSD", "BNSD_BSND", "BSH_NBSD", "BSND_NBSD", "BNSD_NBSD", "TND", "TND_NTD", "NTD_TND",
@@ -84,8 +84,8 @@ def fused_infer_attention_score_v2(
     Arguments that contradict each other or mean nothing raise GoldenError, a ValueError that names one of them.
     """
     exact = conversions.is_exact(dtype_flow)
-    if inner_precise not in (0, 1, 2, 3):
-        raise GoldenError("inner_precise", f"{inner_precise} is not one of 0, 1, 2, 3")
+    one_of(inner_precise, (0, 1, 2, 3), "inner_precise")
+    one_of(return_softmax_lse, (False, True), "return_softmax_lse")
     _refuse_reserved(
         dequant_scale_key_rope=dequant_scale_key_rope,
         query_dtype=query_dtype,
@@ -126,7 +126,7 @@ def fused_infer_attention_score_v2(
         keys=store.source(key, "key"),
         values=store.source(value, "value"),
         sees=sees,
-        scale=float(softmax_scale),
+        scale=as_number(softmax_scale, "softmax_scale"),
         output_axes=layout.output,
         lse_axes=layout.lse,
         rope=rope,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_attention.golden.errors import GoldenError
-from ascend_attention.golden.numbers import Array, as_integer
+from ascend_attention.golden.numbers import Array, as_integer, one_of
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class Layout:
 
 def layout_of(name: str, known: tuple[str, ...], argument: str = "input_layout") -> Layout:
     """'BNSD_BSND' is BNSD in and BSND out; a single name stands for both."""
-    if name not in known:
-        raise GoldenError(argument, f"{name!r} is not one of {', '.join(known)}")
+    one_of(name, known, argument)
     query, _, output = name.partition("_")
     return Layout(query, output or query)
 

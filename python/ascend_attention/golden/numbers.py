@@ -70,6 +70,18 @@ def as_integer(given: object, argument: str) -> int:
         raise GoldenError(argument, f"must be an integer, not {given!r}") from error
 
 
+def as_number(given: Any, argument: str) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError) as error:
+        raise GoldenError(argument, f"must be a number, not {given!r}") from error
+
+
+def one_of(given: Any, allowed: tuple[Any, ...], argument: str) -> None:
+    if not isinstance(given, (int, str, np.integer, np.bool_)) or given not in allowed:
+        raise GoldenError(argument, f"{given!r} is not one of {', '.join(map(repr, allowed))}")
+
+
 def format_of(given: object, argument: str) -> Format:
     array = as_array(given, argument)
     if array.dtype == np.float16:

@@ -9,7 +9,7 @@ from typing import Literal
 from ascend_attention.golden import bias, cache, conversions, layouts, lengths, quantised, sequences, visibility
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.lengths import Lengths
-from ascend_attention.golden.numbers import Array, as_array
+from ascend_attention.golden.numbers import Array, as_array, as_number
 
 LAYOUTS = ("BSH", "BSND", "BNSD", "BNSD_BSND", "TND")
 
@@ -68,7 +68,7 @@ def prompt_flash_attention(
         keys=store.source(key, "key"),
         values=store.source(value, "value"),
         sees=visibility.of_sequences(sparse_mode, pre_tokens, next_tokens, atten_mask, counts, store.lengths, full),
-        scale=float(scale_value),
+        scale=as_number(scale_value, "scale_value"),
         output_axes=layout.output,
         lse_axes=layout.lse,
         bias=bias.of_sequences(pse_shift, len(spans), heads, full),

@@ -23,7 +23,7 @@ from ascend_attention.golden.conversions import Conversions, Convert
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.layouts import Layout, by_head
 from ascend_attention.golden.lengths import Lengths, as_integers
-from ascend_attention.golden.numbers import Array, Format, as_array, format_of
+from ascend_attention.golden.numbers import Array, Format, as_array, format_of, one_of
 from ascend_attention.golden.quantisation import KeyValueScale
 from ascend_attention.golden.sequences import Call
 from ascend_attention.golden.visibility import Columns
@@ -41,7 +41,7 @@ def unpacked(given: Any, argument: str) -> Any:
     """key or value with int4 in int32 words spread out as int8; anything else as it is."""
     if isinstance(given, (list, tuple)):
         return [unpacked(array, argument) for array in given]
-    if getattr(given, "dtype", None) != np.int32:
+    if not isinstance(given, np.ndarray) or given.dtype != np.int32 or given.ndim == 0:
         return given
     if given.ndim == 5:
         raise GoldenError(argument, "int4 has no NZ form in the documents")
@@ -283,8 +283,8 @@ class BlockScales:
         if not quantisation.is_float8(query):
             why = "query, key and value are not FP8"
             _none(why, q_dequant_scale=self.query, k_dequant_scale=self.key, v_dequant_scale=self.value)
-            if self.output not in (None, format_of(query, "query").name):
-                raise GoldenError("attention_out_dtype", f"is {self.output}, query {format_of(query, 'query').name}")
+            if self.output is not None:
+                one_of(self.output, (format_of(query, "query").name,), "attention_out_dtype")
             return conversions.plain(query, key, value, exact)
         for name, array in (("key", key), ("value", value)):
             if not quantisation.is_float8(array):

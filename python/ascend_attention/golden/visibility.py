@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_attention.golden.errors import GoldenError
-from ascend_attention.golden.numbers import Array, as_integer
+from ascend_attention.golden.numbers import Array, as_integer, one_of
 
 _FAR = 2**40  # farther than any two positions are apart
 
@@ -94,9 +94,7 @@ def band(sparse_mode: int, pre_tokens: int, next_tokens: int, queries: int, keys
         return -_FAR, 0
     if sparse_mode == 3:
         return -_FAR, keys - queries  # the diagonal ends in the lower right corner
-    if sparse_mode == 4:
-        return keys - queries - pre, keys - queries + after
-    raise GoldenError("sparse_mode", f"{sparse_mode} is not one of 0, 1, 2, 3 and 4")
+    return keys - queries - pre, keys - queries + after
 
 
 def one_row_mask(mask: Array | None) -> Array | None:
@@ -132,6 +130,7 @@ def of_sequences(
 ) -> list[Visibility]:
     """What the rows of each sequence see. ``full`` is (Q_S, KV_S), which a full mask covers, None in packed layouts."""
     planes = None
+    one_of(mode, (0, 1, 2, 3, 4), "sparse_mode")
     if mode == 1 and mask is None:
         raise GoldenError("atten_mask", "sparse_mode 1 needs the full mask")
     if mode in (0, 1) and mask is not None:
