@@ -48,7 +48,7 @@ def run(signature: Signature, arguments: dict[str, Any]) -> Any:
 
 
 def normalised(signature: Signature, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Numbers, texts and lengths as plain Python values."""
+    """Numbers, texts and lengths as plain Python values. Arguments that a function does not have stay absent."""
     result = dict(arguments)
     for names, convert in (
         (signature.ints, _arguments.as_int),
@@ -59,6 +59,8 @@ def normalised(signature: Signature, arguments: dict[str, Any]) -> dict[str, Any
         (signature.bools, _arguments.as_bool),
     ):
         for name in names:
+            if name not in result:
+                continue
             result[name] = convert(signature.name, name, result[name])
     return result
 
@@ -67,7 +69,7 @@ def shapes_described(signature: Signature, arguments: dict[str, Any]) -> dict[st
     """A call's arguments for the compiled module's checks: tensors of either kind by dtype and shape alone."""
     arguments = normalised(signature, arguments)
     torch: Any = sys.modules.get("torch")
-    if torch is not None and any(isinstance(arguments[name], torch.Tensor) for name in signature.tensors):
+    if torch is not None and any(isinstance(arguments.get(name), torch.Tensor) for name in signature.tensors):
         return _described(signature, arguments, _shape_descriptors(_torch_tensors(signature, torch, arguments)))
     arrays = _numpy_arrays(signature, arguments)
     shapes = {name: (0, *_arguments.numpy_descriptor(array)[1:]) for name, array in arrays.items()}
@@ -87,7 +89,7 @@ def _described(
 
 
 def _given_tensors(signature: Signature, arguments: dict[str, Any], kind: type, allowed: str) -> dict[str, Any]:
-    tensors = {name: arguments[name] for name in signature.tensors if arguments[name] is not None}
+    tensors = {name: arguments[name] for name in signature.tensors if arguments.get(name) is not None}
     for name, tensor in tensors.items():
         if not isinstance(tensor, kind):
             _arguments.refuse_type(signature.name, name, tensor, allowed)

@@ -28,6 +28,7 @@ OPERATORS = {
     fia_v2.NAME: Operator(fia_v2.npu_fused_infer_attention_score_v2, fia_v2.SIGNATURE),
     pfa.NAME: Operator(pfa.npu_prompt_flash_attention, pfa.SIGNATURE),
     bsa_v2.NAME: Operator(bsa_v2.block_sparse_attention_v2, bsa_v2.SIGNATURE),
+    "npu_block_sparse_attention": Operator(bsa_v2.npu_block_sparse_attention, bsa_v2.SIGNATURE),
 }
 
 
@@ -80,4 +81,4 @@ def _read(
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
     bound.apply_defaults()
-    return name, _call.shapes_described(operator.signature, bound.arguments)
+    return operator.signature.name, _call.shapes_described(operator.signature, bound.arguments)

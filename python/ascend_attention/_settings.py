@@ -108,7 +108,10 @@ class simulator(_Block[SimulatorRun]):
     """Calls inside the block run on this simulated machine, in this thread and task, and are reported.
 
     Args:
-        soc: the processor: decides how many cores the work is split over. ``ASCEND_ATTENTION_SOC`` outside of blocks.
+        soc: the processor: decides how many cores the work is split over, and which product's rules calls are held to.
+            "Ascend310P3", "Ascend950PR_9589" and their like are for checks alone: no kernel runs on them
+            (docs/checks.md).
+            ``ASCEND_ATTENTION_SOC`` outside of blocks.
         mode: "fast": results, bounds and parameter checks. "checked": also races, uninitialised reads and misuse of
             flags; deterministic and slower. "timed": as "fast", and ``report.timing`` says what the device is predicted
             to take (modelled: docs/timing.md). ``ASCEND_ATTENTION_SIM`` outside of blocks.

@@ -185,6 +185,11 @@ def test_the_torch_npu_signature_of_block_sparse_attention() -> None:
     bfloat16 = query.astype(ml_dtypes.bfloat16)
     with pytest.raises(AttentionError, match="BSA-C12"):  # its default of inner_precise is for float16 only
         ascend_attention.npu_block_sparse_attention(bfloat16, bfloat16, bfloat16, mask, [128, 128], **lengths)
+    with pytest.raises(AttentionNotSupported, match="block_sparse_mask"):
+        check(ascend_attention.npu_block_sparse_attention, query, query, query, mask, [128, 128], **lengths)
+    assert "scale         scores are multiplied by 0\n" in explain(
+        "npu_block_sparse_attention", query, query, query, mask, [128, 128], **lengths
+    )
     with pytest.raises(AttentionError, match="BSA-C1, code 161001"):
         ascend_attention.npu_block_sparse_attention(None, query, query, mask, [128, 128], **lengths)
 

@@ -3,10 +3,15 @@
 #include <limits>
 
 #include "api.h"
+#include "block_sparse_attention_v2/arguments.h"
+#include "block_sparse_attention_v2/check.h"
 #include "cpp/check.h"
 #include "fused_infer_attention_score_v2/check.h"
 #include "fused_infer_attention_score_v2/infer.h"
 #include "op_host/case_file.h"
+#include "prompt_flash_attention/arguments.h"
+#include "prompt_flash_attention/check.h"
+#include "prompt_flash_attention/lower.h"
 
 namespace {
 
@@ -90,6 +95,84 @@ void TestShapes() {
                              row.words);
             CHECK_EQ(outputs.softmax_lse.fill.has_value(), !wants_lse);
         }
+    }
+}
+
+// The same for the other operators: results of every kind of request that their documents allow.
+template <class AnyRequest, class Check>
+void CheckShapes(const std::string& words, const char* out, const char* lse, Check inferred) {
+    AnyRequest request;
+    std::istringstream in(words);
+    case_file::SetArguments(request, in);
+    const AttentionOutputs outputs = inferred(request);
+    const auto text = [](const OutputSpec& spec) {
+        return std::string(NameOf(spec.dtype)) + " " + ShapeText(spec.shape);
+    };
+    CHECK_EQ_CONTEXT(text(outputs.attention_out), std::string(out), words);
+    CHECK_EQ_CONTEXT(text(outputs.softmax_lse), std::string(lse), words);
+}
+
+void TestShapesOfPromptFlashAttention() {
+    const std::string bsh =
+        "query=float16[2,32,256] key=float16[2,48,128] value=float16[2,48,128] num_heads=4 "
+        "num_key_value_heads=2 ";
+    const std::string bnsd = "query=bfloat16[2,4,32,64] key=bfloat16[2,4,48,64] value=bfloat16[2,4,48,64] num_heads=4 ";
+    const std::string int8 =
+        "query=int8[2,32,256] key=int8[2,48,256] value=int8[2,48,256] num_heads=4 "
+        "deq_scale1=uint64[1] quant_scale1=float32[1] deq_scale2=float32[1] ";
+    const struct {
+        std::string words;
+        const char* out;
+    } rows[] = {
+        {bsh, "float16 (2, 32, 256)"},
+        {bsh + "quant_scale2=float32[256]", "int8 (2, 32, 256)"},
+        {bnsd + "input_layout=BNSD", "bfloat16 (2, 4, 32, 64)"},
+        {bnsd + "input_layout=BNSD_BSND", "bfloat16 (2, 32, 4, 64)"},
+        {int8, "float16 (2, 32, 256)"},
+        {int8 + "quant_scale2=float32[1]", "int8 (2, 32, 256)"},
+        {"input_layout=TND query=bfloat16[100,8,192] key=bfloat16[150,2,192] value=bfloat16[150,2,128] num_heads=8 "
+         "num_key_value_heads=2 actual_seq_lengths={40,100} actual_seq_lengths_kv={50,150}",
+         "bfloat16 (100, 8, 128)"},
+    };
+    for (const auto& row : rows) {
+        CheckShapes<PromptFlashAttentionRequest>(row.words, row.out, "float32 (0,)", [&](const auto& request) {
+            const Soc soc = TestSoc();
+            pfa::Scene scene(request, soc, Contract::kDocument);
+            CHECK_EQ_CONTEXT(pfa::CheckDocument(scene).Text(), std::string("ok"), row.words);
+            return pfa::InferShapes(scene);
+        });
+    }
+}
+
+void TestShapesOfBlockSparseAttention() {
+    const std::string scales =
+        "q_dequant_scale=float32[2,4,2,1] k_dequant_scale=float32[2,2,2,1] "
+        "v_dequant_scale=float32[2,2,2,1] block_shape={128,256} block_sparse_mask=int8[2,4,2,2] ";
+    const struct {
+        std::string words;
+        const char* soc;
+        const char* out;
+        const char* lse;
+    } rows[] = {
+        {"query=float16[300,4,128] key=float16[400,2,128] value=float16[400,2,128] num_key_value_heads=2 "
+         "actual_seq_lengths={100,200} actual_seq_lengths_kv={150,250} block_sparse_mask=int8[2,4,2,2] "
+         "softmax_lse_flag=1",
+         "Ascend910B2", "float16 (300, 4, 128)", "float32 (300, 4, 1)"},
+        {"q_input_layout=BSND kv_input_layout=BSND query=bfloat16[2,200,4,64] key=bfloat16[2,300,2,64] "
+         "value=bfloat16[2,300,2,64] num_key_value_heads=2 block_sparse_mask=int8[2,4,2,3] softmax_lse_flag=1",
+         "Ascend910_9362", "bfloat16 (2, 200, 4, 64)", "float32 (2, 200, 4, 1)"},
+        {scales + "q_input_layout=BNSD kv_input_layout=BNSD query=float8_e4m3fn[2,4,200,128] "
+                  "key=float8_e4m3fn[2,2,300,128] value=float8_e4m3fn[2,2,300,128] num_key_value_heads=2",
+         "Ascend950PR_9589", "bfloat16 (2, 4, 200, 128)", "float32 (0,)"},
+    };
+    for (const auto& row : rows) {
+        CheckShapes<BlockSparseAttentionV2Request>(row.words, row.out, row.lse, [&](const auto& request) {
+            Soc soc;
+            CHECK(FindSoc(row.soc, &soc).ok());
+            bsa_v2::Scene scene(request, soc);
+            CHECK_EQ_CONTEXT(bsa_v2::CheckDocument(scene).Text(), std::string("ok"), row.words);
+            return bsa_v2::InferShapes(scene);
+        });
     }
 }
 
@@ -201,6 +284,8 @@ void TestCheckOutputs() {
 
 int main() {
     TestShapes();
+    TestShapesOfPromptFlashAttention();
+    TestShapesOfBlockSparseAttention();
     TestLaunch();
     TestNothingToRun();
     TestRefusalChangesNothing();
