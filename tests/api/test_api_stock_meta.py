@@ -18,6 +18,7 @@ import torch
 from helpers import stock_meta
 from helpers.doors import to_torch
 from helpers.fia_requests import Request, random_request
+from helpers.other_requests import random_prompt_request
 
 import ascend_attention
 from ascend_attention import AttentionError
@@ -83,3 +84,12 @@ def test_fake_kernels_give_the_same(stock: dict[str, Meta], seed: int) -> None:
         theirs = stock[OPERATOR](**request)
         assert form(ours[0]) == form(theirs[0])
         assert not request.get("return_softmax_lse") or form(ours[1]) == form(theirs[1])
+
+
+def test_prompt_flash_attention_has_the_form_of_the_stock_operator(stock: dict[str, Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    name = "npu_prompt_flash_attention"
+    for _ in range(200):
+        request = on_meta(random_prompt_request(rng))
+        text = ascend_attention.explain(name, **request)
+        assert form(stock[name](**request)) == predicted(text, "attention_out"), request

@@ -35,8 +35,9 @@ class Rule:
         for text in self.texts.values():
             if match := _TENSOR.fullmatch(text):
                 sizes = [int(size) for size in match[2].split(",") if size]
-                if min(sizes, default=0) < 0:
-                    return 1 << 62  # no array has such a shape
+                # No array has such a shape, without elements either.
+                if min(sizes, default=0) < 0 or math.prod(size or 1 for size in sizes) >= 1 << 60:
+                    return 1 << 62
                 total += math.prod(sizes) * _dtype(match[1]).itemsize
         return total
 
