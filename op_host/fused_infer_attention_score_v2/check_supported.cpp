@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one list of what the document allows and the engine does not do yet.
+#include "common/unsupported.h"
 #include "fused_infer_attention_score_v2/check.h"
 #include "plan/attention_plan.h"
 
 namespace ascend_attention::fia_v2 {
 namespace {
 
-struct Unsupported {
-    const char* argument;
-    const char* supported;
-    bool (*used)(const Scene&);
-    std::string (*given)(const Scene&);
-};
-
 std::string LayoutText(const Scene& scene) { return Concat("'", scene.layout->name, "'"); }
 std::string LengthText(const Scene& scene) { return Concat("Q_S ", scene.query_length); }
 
 constexpr const char* kLayoutsSupported = "BSH, BSND, BNSD, BNSD_BSND";
 
-const Unsupported kUnsupported[] = {
+const Unsupported<Scene> kUnsupported[] = {
     {"input_layout", kLayoutsSupported, [](const Scene& s) { return s.packed(); }, LayoutText},
     {"input_layout", kLayoutsSupported, [](const Scene& s) { return s.layout->head_first_output(); }, LayoutText},
     {"query_rope", "None", [](const Scene& s) { return s.rope(); },
@@ -46,27 +40,9 @@ const Unsupported kUnsupported[] = {
 }  // namespace
 
 Status CheckSupported(Scene& scene) {
-    for (const Unsupported& row : kUnsupported) {
-        if (row.used(scene)) {
-            return NotSupportedYet(kFusedInferAttentionScoreV2, row.argument, row.given(scene), row.supported);
-        }
-    }
-    return OkStatus();
+    return CheckUnsupported<Scene>(kFusedInferAttentionScoreV2, kUnsupported, scene);
 }
 
-void MentionUnsupported(const Scene& scene, Status* status) {
-    const Request& request = scene.request;
-    if (scene.layout == nullptr || !request.query || !request.key || !request.value) {
-        return;
-    }
-    for (const Unsupported& row : kUnsupported) {
-        // The argument at fault is going to change.
-        if (row.used(scene) && status->argument != row.argument) {
-            status->help += Concat(status->help.empty() ? "" : " ", "(Legal, but not supported yet: ", row.argument,
-                                   " ", row.given(scene), ".)");
-            return;
-        }
-    }
-}
+void MentionUnsupported(const Scene& scene, Status* status) { MentionUnsupportedRow(kUnsupported, scene, status); }
 
 }  // namespace ascend_attention::fia_v2

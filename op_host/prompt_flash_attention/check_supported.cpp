@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one list of what the document allows and the engine does not do yet.
+#include "common/unsupported.h"
 #include "plan/attention_plan.h"
 #include "prompt_flash_attention/check.h"
 
 namespace ascend_attention::pfa {
 namespace {
 
-struct Unsupported {
-    const char* argument;
-    const char* supported;
-    bool (*used)(const Scene&);
-    std::string (*given)(const Scene&);
-};
-
-const Unsupported kUnsupported[] = {
+const Unsupported<Scene> kUnsupported[] = {
     {"input_layout", "BSH, BSND, BNSD, BNSD_BSND", [](const Scene& s) { return s.packed(); },
      [](const Scene& s) { return Concat("'", s.layout->name, "'"); }},
     {"query", "float16, bfloat16", [](const Scene& s) { return s.int8_query(); },
@@ -34,12 +28,13 @@ Status CheckSupported(const Scene& scene) {
     if (Status status = CheckKernelsExist(kPromptFlashAttention, scene.soc); !status.ok()) {
         return status;
     }
-    for (const Unsupported& row : kUnsupported) {
-        if (row.used(scene)) {
-            return NotSupportedYet(kPromptFlashAttention, row.argument, row.given(scene), row.supported);
-        }
+    return CheckUnsupported(kPromptFlashAttention, kUnsupported, scene);
+}
+
+void MentionUnsupported(const Scene& scene, Status* status) {
+    if (scene.soc.product == Product::kAtlasA2A3) {  // other products have other features, and no kernels at all
+        MentionUnsupportedRow(kUnsupported, scene, status);
     }
-    return OkStatus();
 }
 
 }  // namespace ascend_attention::pfa

@@ -102,6 +102,7 @@ Status Explain(const PromptFlashAttentionRequest& request, const Soc& soc, Contr
     using namespace pfa;
     Scene scene(request, soc, contract);
     if (Status status = CheckDocument(scene); !status.ok()) {
+        MentionUnsupported(scene, &status);
         return status;
     }
     const bool empty = scene.empty_query() || scene.empty_keys();
