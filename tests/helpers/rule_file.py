@@ -74,7 +74,7 @@ def _value(text: str) -> Any:
     if match := _TENSOR.fullmatch(text):
         return _array(match[1], tuple(int(size) for size in match[2].split(",") if size), bool(match[3]))
     if text.startswith("{"):
-        return [int(number) for number in text.strip("{}").split(",") if number]
+        return [number for item in text.strip("{}").split(",") if item for number in _repeated(item)]
     if text in ("None", "true", "false"):
         return {"None": None, "true": True, "false": False}[text]
     for number in (int, float):
@@ -83,6 +83,11 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _repeated(item: str) -> list[int]:
+    number, _, count = item.partition("*")
+    return [int(number)] * int(count or 1)
 
 
 def _dtype(name: str) -> np.dtype:

@@ -24,7 +24,9 @@ inline std::vector<int64_t> ParseNumbers(const std::string& text) {
     std::vector<int64_t> numbers;
     std::istringstream in(text);
     for (std::string item; std::getline(in, item, ',');) {
-        numbers.push_back(std::stoll(item));
+        const size_t times = item.find('*');
+        const size_t count = times == std::string::npos ? 1 : std::stoul(item.substr(times + 1));
+        numbers.insert(numbers.end(), count, std::stoll(item));
     }
     return numbers;
 }
