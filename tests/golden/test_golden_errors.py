@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,13 @@ LISTED = PADDED | {name: [_zeros(1, 6, 32), _zeros(1, 4, 32)] for name in ("key"
         (PADDED, {"sparse_mode": 4, "pre_tokens": 1.5}, "pre_tokens"),
         (PADDED, {"sparse_mode": 4, "next_tokens": None}, "next_tokens"),
         (PADDED, {"sparse_mode": np.int32(4), "pre_tokens": np.int64(1)}, None),
+        (PADDED, {"sparse_mode": np.array(0), "inner_precise": np.array(1, np.uint64)}, None),
+        (PADDED, {"sparse_mode": 10**5000}, "sparse_mode"),  # more digits than Python prints
+        (PADDED, {"num_query_heads": 10**5000}, "num_query_heads"),
+        (PADDED, {"sparse_mode": 4, "next_tokens": 2**63}, "next_tokens"),
+        (PADDED, {"softmax_scale": 10**400}, "softmax_scale"),
+        (PADDED, {"input_layout": 10**5000}, "input_layout"),
+        (PADDED, {"return_softmax_lse": 10**5000}, "return_softmax_lse"),
         (PAGED, {"block_size": 4.0}, "block_size"),
         (PADDED, {"softmax_scale": None}, "softmax_scale"),
         (PADDED, {"softmax_scale": np.ones(2)}, "softmax_scale"),
@@ -189,6 +197,8 @@ BLOCKS = {
         ({"num_key_value_heads": 4}, "key"),
         ({"actual_seq_lengths": [5, 5]}, "actual_seq_lengths_kv"),
         ({"actual_seq_lengths_kv": [5, 5]}, "actual_seq_lengths"),
+        ({"actual_seq_lengths": []}, None),  # an empty list is no list
+        ({"actual_seq_lengths": [], "actual_seq_lengths_kv": [5, 5]}, "actual_seq_lengths"),
         ({"actual_seq_lengths": [5], "actual_seq_lengths_kv": [6, 6]}, "actual_seq_lengths"),  # not one for all
         ({"actual_seq_lengths": [5, 6], "actual_seq_lengths_kv": [6, 6]}, "actual_seq_lengths"),
         ({"actual_seq_lengths": [5, 5], "actual_seq_lengths_kv": [6, 7]}, "actual_seq_lengths_kv"),
@@ -206,6 +216,28 @@ def test_block_sparse_attention_v2(changes: dict[str, Any], argument: str | None
     with pytest.raises(GoldenError) as caught:
         block_sparse_attention_v2(**{**BLOCKS, **changes})
     assert caught.value.argument == argument, caught.value
+
+
+def test_tensors_that_cannot_be_read_are_named() -> None:
+    torch = pytest.importorskip("torch")
+    meta = torch.tensor([6, 4], device="meta")
+    for changes in (
+        {"actual_seq_kvlen": meta},
+        {"actual_seq_kvlen": torch.tensor([6, 4]).to_sparse()},
+        {"actual_seq_kvlen": torch.ones(2, requires_grad=True)},
+        {"num_query_heads": meta[0]},
+        {"sparse_mode": meta[0]},
+        {"softmax_scale": meta[0]},
+    ):
+        with pytest.raises(GoldenError) as caught:
+            fused_infer_attention_score_v2(**{**PADDED, **changes})
+        assert caught.value.argument in changes
+
+
+def test_errors_survive_pickle() -> None:
+    error = GoldenError("query", "is odd")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.argument) == (GoldenError, str(error), "query")
 
 
 def test_signatures_are_the_documents() -> None:

@@ -561,6 +561,17 @@ def test_int8_output_of_bfloat16_scales(tensors: Tensors) -> None:
         _call(query, key, value, quant_offset_out=scale)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("flow", ["exact", "device"])
+def test_int8_output_of_extreme_scales_saturates(flow: str, tensors: Tensors) -> None:
+    """And not a number (here infinity times zero) is 0."""
+    query, key, value = ((np.abs(x) + 1).astype(np.float16) for x in tensors)
+    value[:, :, :, 0] = 0
+    for scale in (np.inf, 3e38):
+        out = _call(query, key, value * np.float16(8), quant_scale_out=np.array([scale], np.float32), dtype_flow=flow)
+        assert not out[..., 0].any() and np.all(out[..., 1:] == 127)
+
+
 def test_int8_output_device_flow_converts_through_float16(seed: int) -> None:
     """One key: the output is the value, so the two roundings of the conversion can be seen."""
     value = np.linspace(-1, 1, B * KV_N * D).reshape(B, KV_N, 1, D).astype(np.float16)

@@ -77,8 +77,10 @@ def block_sparse_attention_v2(
     heads, key_heads = layouts.head_counts(heads, _positive(num_key_value_heads), "query", "num_key_value_heads")
     q = layouts.by_head(q_array, axes, heads, "query")
 
-    if (actual_seq_lengths is None) != (actual_seq_lengths_kv is None):
-        missing = "actual_seq_lengths" if actual_seq_lengths is None else "actual_seq_lengths_kv"
+    given = lengths.as_integers(actual_seq_lengths, "actual_seq_lengths")  # empty: not given
+    given_kv = lengths.as_integers(actual_seq_lengths_kv, "actual_seq_lengths_kv")
+    if bool(given) != bool(given_kv):
+        missing = "actual_seq_lengths_kv" if given else "actual_seq_lengths"
         raise GoldenError(missing, "both kinds of lengths are given or neither")
     spans = _spans(actual_seq_lengths, layout, q, "actual_seq_lengths")
     k = layouts.by_head(as_array(key, "key"), axes, key_heads, "key")

@@ -10,3 +10,8 @@ class GoldenError(ValueError):
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(f"golden model: {argument}: {message}")
         self.argument = argument
+        self._message = message
+
+    def __reduce__(self) -> tuple[type[GoldenError], tuple[str, str]]:
+        # The default would call it with the whole text alone; errors cross process borders in test runners and pools.
+        return type(self), (self.argument, self._message)

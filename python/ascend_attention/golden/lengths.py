@@ -21,7 +21,7 @@ def as_integers(given: Any, argument: str) -> list[int]:
         return []
     try:
         array = np.asarray(given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: a tensor that cannot be read
         raise GoldenError(argument, f"must be integers: {error}") from error
     if array.size == 0:
         return []

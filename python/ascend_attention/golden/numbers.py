@@ -65,19 +65,26 @@ def as_array(given: object, argument: str) -> Array:
 
 def as_integer(given: object, argument: str) -> int:
     try:
-        return operator.index(given)  # type: ignore[arg-type]
-    except TypeError as error:
+        number = operator.index(given)  # type: ignore[arg-type]
+    except (TypeError, RuntimeError) as error:  # RuntimeError: a tensor that cannot be read
         raise GoldenError(argument, f"must be an integer, not {given!r}") from error
+    if not -(2**63) <= number < 2**63:  # Python does not print integers of any length
+        raise GoldenError(argument, f"must be an integer of 64 bits, not one of {number.bit_length()}")
+    return number
 
 
 def as_number(given: Any, argument: str) -> float:
     try:
         return float(given)
-    except (TypeError, ValueError) as error:
-        raise GoldenError(argument, f"must be a number, not {given!r}") from error
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        shown = repr(given) if not isinstance(given, int) else f"an integer of {given.bit_length()} bits"
+        raise GoldenError(argument, f"must be a number, not {shown}") from error
 
 
 def one_of(given: Any, allowed: tuple[Any, ...], argument: str) -> None:
+    number = hasattr(type(given), "__index__") and not isinstance(allowed[0], (str, bool))
+    if number or isinstance(given, int):
+        given = as_integer(given, argument)  # an array or a tensor of no dimensions is one too
     if not isinstance(given, (int, str, np.integer, np.bool_)) or given not in allowed:
         raise GoldenError(argument, f"{given!r} is not one of {', '.join(map(repr, allowed))}")
 

@@ -387,9 +387,10 @@ def with_output(
     shifts = None if offset is None else quantisation.per_output_channel(offset, *sizes, names[1])
 
     def finish(result: Array, by_head: Array, seen: Array) -> Array:
-        values = by_head * factors.astype(by_head.dtype)
-        if shifts is not None:
-            values = values + shifts.astype(by_head.dtype)
+        with np.errstate(invalid="ignore", over="ignore"):  # any scale and offset give an int8
+            values = by_head * factors.astype(by_head.dtype)
+            if shifts is not None:
+                values = values + shifts.astype(by_head.dtype)
         integers = quantisation.to_int8(values) if exact else quantisation.to_int8_through_half(values)
         by_head[...] = np.where(seen[..., None], integers, 0)
         return result if exact else result.astype(np.int8)
