@@ -43,15 +43,16 @@ void AddSizes(const Scene& scene, Page* page) {
     page->Add("scale", Concat("scores are multiplied by ", request.scale_value));
     page->Add("visible", Concat("row i sees key j where block_sparse_mask[b, n, i // ", scene.block_x, ", j // ",
                                 scene.block_y, "] is 1; the map is not read before the kernel runs"));
-    const bool lists = Lists(scene);
-    const Lengths rows = lists ? *request.actual_seq_lengths : Lengths(size_t(scene.batch), scene.query_length);
-    const Lengths keys = lists ? *request.actual_seq_lengths_kv : Lengths(size_t(scene.batch), scene.key_length);
     const auto blocks = [](int64_t length, int64_t unit) { return length / unit + (length % unit != 0); };
     const auto text = [&](int64_t row_count, int64_t key_count) {
         return Concat(row_count, " queries, ", key_count, " keys: ", blocks(row_count, scene.block_x), " by ",
                       blocks(key_count, scene.block_y), " blocks");
     };
-    AddSequences(rows, keys, text, page);
+    if (Lists(scene)) {
+        AddSequences(*request.actual_seq_lengths, *request.actual_seq_lengths_kv, text, page);
+    } else {  // the document sets no limit to the batch: no list of that length is made
+        AddEqualSequences(scene.batch, text(scene.query_length, scene.key_length), page);
+    }
     page->Add("quantised", scene.fp8() ? Concat("float8_e4m3fn; a factor for every 128 rows of query and every ",
                                                 scene.block_y, " of key and value")
                                        : "query, key and value are not");

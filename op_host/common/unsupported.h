@@ -30,7 +30,7 @@ Status CheckUnsupported(const char* op, const Unsupported<Scene> (&rows)[kRows],
 }
 
 // Adds to the help of a refusal what the request asks for that is not built yet, so that nobody mends a call in vain.
-// Does nothing before the scene has its tensors and layout.
+// Whether that is legal may not have been checked yet. Does nothing before the scene has its tensors and layout.
 template <class Scene, size_t kRows>
 void MentionUnsupportedRow(const Unsupported<Scene> (&rows)[kRows], const Scene& scene, Status* status) {
     const auto& request = scene.request;
@@ -40,8 +40,8 @@ void MentionUnsupportedRow(const Unsupported<Scene> (&rows)[kRows], const Scene&
     for (const Unsupported<Scene>& row : rows) {
         // The argument at fault is going to change.
         if (row.used(scene) && status->argument != row.argument) {
-            status->help += Concat(status->help.empty() ? "" : " ", "(Legal, but not supported yet: ", row.argument,
-                                   " ", row.given(scene), ".)");
+            status->help += Concat(status->help.empty() ? "" : " ", "(Besides, not supported yet: ", row.argument, " ",
+                                   row.given(scene), ".)");
             return;
         }
     }

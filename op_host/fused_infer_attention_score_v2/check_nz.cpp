@@ -83,6 +83,11 @@ Status CheckNzCache(Scene& scene) {
                                              : "quant_scale_out",
                       "a tensor", "None with an NZ cache");
     }
+    if (request.value_quant_mode != request.key_quant_mode) {
+        return Refuse("FIA-C155", "value_quant_mode",
+                      Concat(request.value_quant_mode, " with key_quant_mode ", request.key_quant_mode),
+                      "key_quant_mode, 0 or 1, with an NZ cache");
+    }
     if (Status status = CheckNzScale(scene, "dequant_scale_key", request.dequant_scale_key); !status.ok()) {
         return status;
     }

@@ -18,6 +18,15 @@ std::string TokensText(int64_t tokens) {
     return tokens >= kAll ? "all" : tokens < 0 ? Concat("(", tokens, ")") : std::to_string(tokens);
 }
 
+// Sequences from ... to - 1.
+void AddRange(int64_t from, int64_t to, const std::string& text, Page* page) {
+    if (from < to) {
+        const std::string which =
+            to - from == 1 ? Concat("sequence ", from) : Concat("sequences ", from, " to ", to - 1);
+        page->Add("lengths", which + ": " + text);
+    }
+}
+
 }  // namespace
 
 const char* AxesOf(AxisOrder order) {
@@ -84,6 +93,8 @@ std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band&
                                  : Concat("; row 0 sees ", first, ", row ", rows - 1, " ", last));
 }
 
+void AddEqualSequences(int64_t count, const std::string& text, Page* page) { AddRange(0, count, text, page); }
+
 void AddSequences(const Lengths& rows, const Lengths& keys,
                   const std::function<std::string(int64_t rows, int64_t keys)>& text, Page* page) {
     constexpr int kShown = 16;
@@ -97,9 +108,7 @@ void AddSequences(const Lengths& rows, const Lengths& keys,
             page->Add("lengths", Concat("and ", rows.size() - from, " more"));
             return;
         }
-        const std::string which =
-            to - from == 1 ? Concat("sequence ", from) : Concat("sequences ", from, " to ", to - 1);
-        page->Add("lengths", which + ": " + text(rows[from], keys[from]));
+        AddRange(int64_t(from), int64_t(to), text(rows[from], keys[from]), page);
         from = to;
     }
 }

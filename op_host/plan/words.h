@@ -44,6 +44,8 @@ std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band&
 // A line per sequence; equal ones that follow each other share one.
 void AddSequences(const Lengths& rows, const Lengths& keys,
                   const std::function<std::string(int64_t rows, int64_t keys)>& text, Page* page);
+// The line of `count` sequences that are all alike; none without sequences.
+void AddEqualSequences(int64_t count, const std::string& text, Page* page);
 // "float16 (2, 3)"
 std::string OutputText(const OutputSpec& spec);
 // Whether it runs: `supported` says what is not built yet, if anything.

@@ -35,11 +35,10 @@ Status CheckPackedLimits(const Scene& scene) {
     constexpr int64_t kTokensMax = 1048576;
     const int64_t d = scene.head_dim;
     const int64_t v = scene.value_head_dim;
-    for (const int64_t tokens : {scene.query_length, scene.key_length}) {
-        if (tokens > kTokensMax) {
-            return Refuse("PFA-C24", "query", Concat("T ", tokens),
-                          Concat("at most ", kTokensMax, " with input_layout TND"));
-        }
+    if (scene.query_length > kTokensMax || scene.key_length > kTokensMax) {
+        const bool query = scene.query_length > kTokensMax;
+        return Refuse("PFA-C24", query ? "query" : "key", Concat("T ", query ? scene.query_length : scene.key_length),
+                      Concat("at most ", kTokensMax, " with input_layout TND"));
     }
     const DType dtype = scene.request.query->dtype;
     if (dtype != DType::kBFloat16 && !(scene.extended() && dtype == DType::kFloat16)) {

@@ -175,6 +175,19 @@ def test_results_without_a_kernel() -> None:
     assert ascend_attention.block_sparse_attention_v2(**sparse)[1].shape == (0,)
 
 
+def test_a_batch_of_any_size_is_explained() -> None:
+    """The document of block-sparse attention sets no limit."""
+    rows = torch.empty(2**60, 1, 0, 64, dtype=torch.float16, device="meta")
+    sparse = {
+        "query": rows, "key": rows, "value": rows, "q_input_layout": "BNSD", "kv_input_layout": "BNSD",
+        "block_sparse_mask": torch.empty(2**60, 1, 0, 0, dtype=torch.int8, device="meta"), "num_key_value_heads": 1,
+    }  # fmt: skip
+    text = explain("block_sparse_attention_v2", **sparse, scale_value=0.1)
+    assert f"\nlengths       sequences 0 to {2**60 - 1}: 0 queries, 0 keys: 0 by 0 blocks\n" in text
+    none = {name: value[:0] if isinstance(value, torch.Tensor) else value for name, value in sparse.items()}
+    assert "\nlengths " not in explain("block_sparse_attention_v2", **none, scale_value=0.1)
+
+
 def test_the_torch_npu_signature_of_block_sparse_attention() -> None:
     random = np.random.default_rng(3)
     query = random.standard_normal((32, 8, 64)).astype(np.float16)
