@@ -20,11 +20,17 @@ Status CheckSparseMode(const Scene& scene) {
     return OkStatus();
 }
 
+// (B, KV_S), (B, 1, KV_S) or (B, 1, 1, KV_S); a row's axis may be padded as KV_S may.
 Status CheckSingleRowMask(const Scene& scene) {
     const Shape& shape = scene.request.atten_mask->shape;
-    if (shape.empty() || shape.front() != scene.batch || shape.back() < scene.key_length) {
+    const size_t rank = shape.size();
+    const bool ranked = rank == 2 || (rank == 3 && shape[1] >= 1) || (rank == 4 && shape[1] == 1 && shape[2] >= 1);
+    if (!ranked || shape.front() != scene.batch || shape.back() < scene.key_length) {
+        const std::string batch = Concat("(", scene.batch, ", ");
+        const std::string keys = Concat(scene.key_length, ")");
         return Refuse("FIA-C46", "atten_mask", Concat("shape ", ShapeText(shape)),
-                      Concat("batch ", scene.batch, " first and at least KV_S (", scene.key_length, ") last"));
+                      Concat(batch, keys, ", ", batch, "1, ", keys, " or ", batch, "1, 1, ", keys,
+                             " with Q_S 1; the last dimension may be larger"));
     }
     return OkStatus();
 }

@@ -174,7 +174,9 @@ Status CheckPrecision(Scene& scene) {
         return Refuse("FIA-C12", "inner_precise", std::to_string(request.inner_precise), "0, 1, 2, 3");
     }
     if (scene.decode_rules() && request.inner_precise > 1 && !scene.extended()) {
-        return Refuse("FIA-C13", "inner_precise", std::to_string(request.inner_precise), "0, 1 when Q_S is 1");
+        return Refuse("FIA-C13", "inner_precise", std::to_string(request.inner_precise),
+                      scene.single_row() ? "0, 1 when Q_S is 1"
+                                         : "0, 1 with head_dim 512 in MLA and token-packed calls, as when Q_S is 1");
     }
     return OkStatus();
 }

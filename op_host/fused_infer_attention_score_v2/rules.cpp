@@ -60,7 +60,7 @@ std::vector<RuleGroup> MakeGroups() {
         Group({{1, 8}, 12}, "dtypes, contiguity, input_layout, ranks, inner_precise", Always),
         Group({9}, "Q_S with BNSD_BSND", [](S s) { return s.request.input_layout == "BNSD_BSND"; }),
         Group({10, 11}, "results with heads first", [](S s) { return s.layout->head_first_output(); }),
-        Group({13}, "inner_precise when Q_S is 1", Decode),
+        Group({13}, "inner_precise when Q_S is 1 or head_dim 512", Decode),
         Group({{14, 16}, {23, 25}}, "head counts, head_dim, batch", Always),
         Group({17}, "query heads per key/value head", [](S s) { return !s.rope(); }),
         Group({18}, "num_query_heads and the N axis", [](S s) { return s.layout->input != AxisOrder::kBSH; }),

@@ -28,6 +28,7 @@ def test_int4_there_and_back(seed: int) -> None:
     np.testing.assert_array_equal(quant.unpack_int4(packed), values)
     strided = np.repeat(packed, 2, axis=2)[:, :, ::2]
     np.testing.assert_array_equal(quant.unpack_int4(strided), values)
+    assert quant.pack_int4(np.zeros((3, 0, 16), np.int8)).shape == (3, 0, 2)
     for wrong in (np.full(8, 8), np.full(8, -9), np.zeros(7)):
         with pytest.raises(GoldenError):
             quant.pack_int4(wrong)

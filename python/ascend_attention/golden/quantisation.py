@@ -45,7 +45,7 @@ def pack_int4(values: Array) -> Array:
     values = np.asarray(values)
     if values.shape[-1] % 8 or (values.size and not -8 <= values.min() <= values.max() <= 7):
         raise GoldenError("values", "need integers in [-8, 7] and a last axis that is a multiple of 8")
-    nibbles = (values.astype(np.int64) & 0xF).astype(np.uint32).reshape(*values.shape[:-1], -1, 8)
+    nibbles = (values.astype(np.int64) & 0xF).astype(np.uint32).reshape(*values.shape[:-1], values.shape[-1] // 8, 8)
     words: Array = np.bitwise_or.reduce(nibbles << np.arange(0, 32, 4, dtype=np.uint32), axis=-1)
     return words.view(np.int32)
 
