@@ -6,7 +6,7 @@ set_target_properties(timing_for_tests PROPERTIES LINKER_LANGUAGE CXX)
 # As for the library: compiled several files at a time, the machine's pieces ask for each other.
 target_link_options(timing_for_tests INTERFACE -Wl,--wrap=__gxx_personality_v0)
 target_include_directories(timing_for_tests PUBLIC ${SIM_INCLUDES} ${ROOT}/tests)
-foreach(name replay timeline)
+foreach(name costs replay timeline)
   add_executable(test_timing_${name} ${ROOT}/tests/timing/test_${name}.cpp)
   target_link_libraries(test_timing_${name} PRIVATE timing_for_tests)
   target_compile_options(test_timing_${name} PRIVATE ${UNHURRIED})

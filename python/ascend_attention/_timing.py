@@ -57,11 +57,21 @@ class Prediction:
 
 @dataclass(frozen=True)
 class CoreTime:
-    """One AIC or AIV: ``finish`` is the cycle in which its last result was there, ``busy`` cycles by pipe."""
+    """One AIC or AIV.
+
+    ``finish`` is the cycle in which its last result was there, ``busy`` cycles by pipe, ``launch_cycles`` those of the
+    whole launch.
+    """
 
     core: str
     finish: float
     busy: Mapping[str, float]
+    launch_cycles: float
+
+    @property
+    def share(self) -> Mapping[str, float]:
+        """By pipe, the part of the launch (0 to 1) for which this core's pipe was taken."""
+        return {pipe: cycles / self.launch_cycles if self.launch_cycles else 0.0 for pipe, cycles in self.busy.items()}
 
 
 @dataclass(frozen=True)
@@ -239,7 +249,8 @@ def from_dict(values: Mapping[str, Any]) -> Timing:
     path = values["critical_path"]
     for name in ("low", "middle", "high"):
         given[name] = Prediction(**values[name])
-    given["cores"] = tuple(CoreTime(**core) for core in values["cores"])
+    cycles = given["middle"].cycles
+    given["cores"] = tuple(CoreTime(**core, launch_cycles=cycles) for core in values["cores"])
     given["critical_path"] = CriticalPath(**{**path, "sites": tuple(PathSite(**site) for site in path["sites"])})
     given["roofline"] = Roofline(**values["roofline"])
     return Timing(**given)

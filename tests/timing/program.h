@@ -17,7 +17,7 @@ public:
         Step step;
         step.pipe = pipe;
         step.units = units;
-        const InstructionKey key{name, pipe, dtype, Space::kUb, Space::kUb};
+        const InstructionKey key{name, pipe, dtype, Space::kUb, Space::kUb, true};
         const auto known = std::find(stream.instructions.begin(), stream.instructions.end(), key);
         step.instruction = static_cast<std::uint16_t>(known - stream.instructions.begin());
         if (known == stream.instructions.end()) {

@@ -74,8 +74,12 @@ def test_every_pipe_and_core(report: Report, timing: Timing) -> None:
     for core in timing.cores:
         assert set(core.busy) == set(PIPES)
         assert all(0 <= busy <= core.finish for busy in core.busy.values())
+        assert core.launch_cycles == timing.middle.cycles
+        assert core.share == {pipe: core.busy[pipe] / timing.middle.cycles for pipe in PIPES}
     for pipe in PIPES:
+        busiest = max(core.share[pipe] for core in timing.cores)
         assert timing.middle.busiest[pipe] == max(core.busy[pipe] for core in timing.cores)
+        assert timing.middle.share(timing.middle.busiest[pipe]) == busiest
 
 
 def test_bounds_stand_in_one_table(timing: Timing) -> None:
@@ -156,6 +160,25 @@ def test_documented_costs_are_selectable(add: sim.Kernel) -> None:
     assert attention("documented").timing.middle.bound["V"] < attention().timing.middle.bound["V"]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(("soc", "share"), [("Ascend910B2", 1), ("Ascend910B4", 0.5)])
+def test_documented_bandwidths(soc: str, share: float) -> None:
+    measured, documented = (attention(costs, soc).timing for costs in ("measured", "documented"))
+    assert measured is not None and documented is not None
+    assert measured.roofline.hbm_bandwidth == pytest.approx(1.45e12 * share)
+    assert documented.roofline.hbm_bandwidth == pytest.approx(1.8e12 * share)
+    for name, hbm, l2_read, l2_write in (("low", 1.6, 5, 5), ("middle", 1.45, 3.7, 3.7), ("high", 1.4, 3.4, 3.4)):
+        for timing, rates in ((measured, (hbm, l2_read)), (documented, (1.8, 5))):
+            guess = getattr(timing, name)
+            cycles = {
+                "HBM": (guess.hbm_read + guess.hbm_written) / (rates[0] * share),
+                "L2 reads": guess.l2_read / rates[1],
+                "L2 writes": guess.l2_written / l2_write,  # the vendor gives none
+            }
+            for memory, expected in cycles.items():
+                assert guess.bound[memory] == pytest.approx(expected * timing.clock_hz / 1e12), (name, memory)
+    assert documented.low.cycles <= documented.middle.cycles <= documented.high.cycles
+
+
 def test_costs_of_the_block_hold_for_kernels(add: sim.Kernel) -> None:
     with ascend_attention.simulator(mode="timed", costs="documented"):
         source = np.ones(4096, np.float16)
@@ -217,5 +240,6 @@ def test_utilisation_has_a_range(timing: Timing) -> None:
 def test_empty_launch(add: sim.Kernel) -> None:
     timing = run_add(add, 0)
     assert math.isfinite(timing.middle.cycles)
+    assert all(0 <= share <= 1 for core in timing.cores for share in core.share.values())
     assert timing.roofline.flop == 0
     assert "no arithmetic" in str(timing)

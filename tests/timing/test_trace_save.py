@@ -125,11 +125,27 @@ def test_instructions_say_what_and_why(whole: chrome_trace.ReadTrace) -> None:
                 continue
             assert bar.args["instruction"] == bar.name and float(bar.args["cycles"]) >= 0
             if pipe != "S":
-                assert bar.args["dtype"] and ">" in bar.args["path"]
+                assert bar.args["dtype"] and ">" in bar.args.get("path", ">")
                 assert ("bytes" in bar.args) + ("repeats" in bar.args) + ("fractal_products" in bar.args) == 1
-    (product, *_) = [bar for bar in whole.tracks["block 0 AIC", "M"] if bar.category != "wait"]
+    (product, *_) = [bar for bar in work_of(whole, "M") if bar.name == "Mmad"]
     assert (product.name, product.args["dtype"], product.args["path"]) == ("Mmad", "float16", "L0A>L0C")
     assert product.args["fractal_products"] > 0
+
+
+def work_of(trace: chrome_trace.ReadTrace, pipe: str) -> list[chrome_trace.Bar]:
+    """Of all cores, without waits."""
+    return [bar for (_, name), bars in trace.tracks.items() if name == pipe for bar in bars if bar.category != "wait"]
+
+
+def test_paths_are_those_of_moves(whole: chrome_trace.ReadTrace) -> None:
+    vector = work_of(whole, "V")
+    # What fills registers or memory reads nothing: it has no path. All else on V stays within UB.
+    for bar in vector:
+        assert bar.args.get("path") == (None if bar.name == "Duplicate" else "UB>UB"), bar
+    assert {"Duplicate", "Exp"} <= {bar.name for bar in vector}
+    for pipe, ends in (("MTE2", "GM>"), ("MTE3", ">GM"), ("FIX", ">GM"), ("MTE1", "L1>"), ("M", ">L0C")):
+        work = work_of(whole, pipe)
+        assert work and all(ends in bar.args["path"] for bar in work), pipe
 
 
 def test_waits_fill_the_gaps_and_name_who_told(whole: chrome_trace.ReadTrace) -> None:

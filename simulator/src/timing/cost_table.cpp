@@ -71,7 +71,7 @@ double Cost::Occupancy(double units, double rows) const {
 
 CostTable::CostTable(const std::string& instructions, const std::string& machine, CostSource source) {
     ReadInstructions(instructions, source);
-    ReadMachine(machine);
+    ReadMachine(machine, source);
 }
 
 const CostTable& CostTable::Default(CostSource source) {
@@ -89,8 +89,10 @@ void CostTable::ReadInstructions(const std::string& text, CostSource source) {
         cost.tail = csv.Number(row, "tail");
         cost.per_row = csv.Number(row, "per_row");
         // An empty documented figure: the two agree.
-        const bool documented = source == CostSource::kDocumented && !csv.Text(row, "per_unit_documented").empty();
-        cost.per_unit = csv.Number(row, documented ? "per_unit_documented" : "per_unit");
+        const double measured = csv.Number(row, "per_unit");
+        const double documented = csv.Number(row, "per_unit_documented");
+        const bool differs = !csv.Text(row, "per_unit_documented").empty();
+        cost.per_unit = differs && source == CostSource::kDocumented ? documented : measured;
         const std::string& unit = csv.Text(row, "unit");
         try {
             cost.unit = UnitNamed(unit);
@@ -113,11 +115,16 @@ void CostTable::ReadInstructions(const std::string& text, CostSource source) {
     }
 }
 
-void CostTable::ReadMachine(const std::string& text) {
+void CostTable::ReadMachine(const std::string& text, CostSource source) {
     const Csv csv("machine.csv", text);
     for (const Csv::Row& row : csv.rows()) {
-        const std::array<double, 3> range = {csv.Number(row, "low"), csv.Number(row, "middle"),
-                                             csv.Number(row, "high")};
+        std::array<double, 3> range = {csv.Required(row, "low"), csv.Required(row, "middle"),
+                                       csv.Required(row, "high")};
+        // A figure that the vendor gives is no range. Empty: the vendor gives none, or the middle one.
+        const double documented = csv.Number(row, "documented");
+        if (source == CostSource::kDocumented && !csv.Text(row, "documented").empty()) {
+            range.fill(documented);
+        }
         if (!figures_.emplace(csv.Text(row, "figure"), range).second) {
             csv.Refuse(row, "a second row for " + csv.Text(row, "figure"));
         }
@@ -126,11 +133,15 @@ void CostTable::ReadMachine(const std::string& text) {
 
 const Cost& CostTable::Find(const InstructionKey& key) const {
     const std::string path = std::string(NameOf(key.source)) + ">" + NameOf(key.target);
-    std::vector<std::string> names = {std::string(key.name) + " " + path, key.name, path,
-                                      std::string("pipe ") + NameOf(key.pipe)};
-    if (key.unaligned) {
-        names.insert(names.begin() + 2, path + " unaligned");
+    std::vector<std::string> names = {key.name};
+    if (key.has_path) {
+        names = {std::string(key.name) + " " + path, key.name};
+        if (key.unaligned) {
+            names.push_back(path + " unaligned");
+        }
+        names.push_back(path);
     }
+    names.push_back(std::string("pipe ") + NameOf(key.pipe));
     for (const std::string& name : names) {
         for (const std::string& dtype : {std::string(NameOf(key.dtype)), WidthOf(key.dtype), std::string("*")}) {
             const auto found = costs_.find(Join(name, dtype));

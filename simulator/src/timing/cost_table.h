@@ -41,6 +41,7 @@ public:
 
     // The row for an instruction. Names, first of all that of the call with its path ("Add UB>UB"), then the call, the
     // path, with " unaligned" first where rows of global memory do not start on 512 bytes, and last its pipe's default.
+    // What reads nothing, or writes nothing, has no path.
     // For each name: the dtype, its width, any. Throws std::invalid_argument if the row counts what the pipe does not.
     const Cost& Find(const InstructionKey& key) const;
     // A figure of the machine, in cycles or bytes per cycle as its row says. Throws std::invalid_argument.
@@ -48,7 +49,7 @@ public:
 
 private:
     void ReadInstructions(const std::string& text, CostSource source);
-    void ReadMachine(const std::string& text);
+    void ReadMachine(const std::string& text, CostSource source);
 
     std::map<std::string, Cost> costs_;  // "Add|float32", "Add|b32", "Add|*", "pipe V|*"
     std::map<std::string, std::array<double, 3>> figures_;

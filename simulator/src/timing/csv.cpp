@@ -81,6 +81,13 @@ double Csv::Number(const Row& row, const std::string& column) const {
     return value;
 }
 
+double Csv::Required(const Row& row, const std::string& column) const {
+    if (Text(row, column).empty()) {
+        Refuse(row, column + " is '', allowed: a number from 0 on");
+    }
+    return Number(row, column);
+}
+
 void Csv::Refuse(const Row& row, const std::string& problem) const {
     throw std::invalid_argument(name_ + ":" + std::to_string(row.line) + ": " + problem);
 }

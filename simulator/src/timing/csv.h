@@ -21,6 +21,8 @@ public:
     const std::string& Text(const Row& row, const std::string& column) const;
     // Empty fields are 0. Throws std::invalid_argument for anything that is not a finite number >= 0.
     double Number(const Row& row, const std::string& column) const;
+    // The same, and for an empty field.
+    double Required(const Row& row, const std::string& column) const;
     [[noreturn]] void Refuse(const Row& row, const std::string& problem) const;
 
 private:

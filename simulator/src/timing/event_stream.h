@@ -58,19 +58,22 @@ struct InstructionKey {
     DType dtype = DType::kOther;    // of the widest operand
     Space source = Space::kGlobal;  // of the first operand read, and of the one written: the path of a move
     Space target = Space::kGlobal;
+    bool has_path = false;         // both are known: the instruction reads one operand and writes one
     bool units_are_bytes = false;  // else repeats, or fractal products
     bool unaligned = false;        // a move with rows in global memory that do not start on 512 bytes
 
     bool operator==(const InstructionKey& other) const {
         return name == other.name && pipe == other.pipe && dtype == other.dtype && source == other.source &&
-               target == other.target && units_are_bytes == other.units_are_bytes && unaligned == other.unaligned;
+               target == other.target && has_path == other.has_path && units_are_bytes == other.units_are_bytes &&
+               unaligned == other.unaligned;
     }
     struct Hash {
         std::size_t operator()(const InstructionKey& key) const {
             const auto kind =
                 static_cast<std::uint64_t>(key.pipe) | static_cast<std::uint64_t>(key.dtype) << 8 |
                 static_cast<std::uint64_t>(key.source) << 16 | static_cast<std::uint64_t>(key.target) << 24 |
-                static_cast<std::uint64_t>(key.units_are_bytes) << 32 | static_cast<std::uint64_t>(key.unaligned) << 33;
+                static_cast<std::uint64_t>(key.units_are_bytes) << 32 |
+                static_cast<std::uint64_t>(key.unaligned) << 33 | static_cast<std::uint64_t>(key.has_path) << 34;
             const std::uint64_t mixed = (reinterpret_cast<std::uint64_t>(key.name) ^ kind) * 0x9E3779B97F4A7C15U;
             return static_cast<std::size_t>(mixed ^ mixed >> 32);
         }

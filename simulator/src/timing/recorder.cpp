@@ -44,7 +44,9 @@ void EventRecorder::Begin(const Call& call) {
     step_.pipe = call.pipe;
     step_.site = sites_.Of(call.site, stream_.sites);
     step_.first_transfer = static_cast<std::uint32_t>(stream_.transfers.size());
-    key_ = InstructionKey{call.name, call.pipe, DType::kOther, Space::kGlobal, Space::kGlobal};
+    key_ = InstructionKey{};
+    key_.name = call.name;
+    key_.pipe = call.pipe;
     names_ = nullptr;
     has_source_ = false;
     has_target_ = false;
@@ -92,8 +94,11 @@ void EventRecorder::Operand(const sim::Operand& operand, bool write, const Regio
 
 void EventRecorder::End() {
     constexpr std::uint64_t kRepeatBytes = 256;
-    if (units_ == 0 && key_.pipe == Pipe::kVector && std::strcmp(key_.name, "DataCopy") != 0) {
+    key_.has_path = has_source_ && has_target_;
+    const bool copies = key_.has_path && std::strcmp(key_.name, "DataCopy") == 0;
+    if (units_ == 0 && key_.pipe == Pipe::kVector && !copies) {
         // Vector calls without lanes (sorting, transposition, whole reductions): as many repeats as their data fill.
+        // A copy of nothing fills none.
         units_ = (std::max(local_bytes_, local_read_bytes_) + kRepeatBytes - 1) / kRepeatBytes;
     } else if (units_ == 0) {
         // A move: bytes of global memory, else what arrives on the chip.

@@ -167,8 +167,10 @@ void Writer::Instruction(const TraceBar& bar) {
     out_.String(key.name) << ",\"args\":{\"instruction\":";
     out_.String(key.name);
     if (bar.pipe != Pipe::kScalar) {
-        out_ << ",\"dtype\":\"" << NameOf(key.dtype) << "\",\"path\":\"" << NameOf(key.source) << ">"
-             << NameOf(key.target) << "\"";
+        out_ << ",\"dtype\":\"" << NameOf(key.dtype) << "\"";
+        if (key.has_path) {
+            out_ << ",\"path\":\"" << NameOf(key.source) << ">" << NameOf(key.target) << "\"";
+        }
     }
     out_ << ",\"site\":";
     Site(stream.sites[step.site]);
