@@ -101,6 +101,7 @@ LISTED = PADDED | {name: [_zeros(1, 6, 32), _zeros(1, 4, 32)] for name in ("key"
         (PADDED, {"num_query_heads": 10**5000}, "num_query_heads"),
         (PADDED, {"sparse_mode": 4, "next_tokens": 2**63}, "next_tokens"),
         (PADDED, {"softmax_scale": 10**400}, "softmax_scale"),
+        (PADDED, {"softmax_scale": "1"}, "softmax_scale"),
         (PADDED, {"input_layout": 10**5000}, "input_layout"),
         (PADDED, {"return_softmax_lse": 10**5000}, "return_softmax_lse"),
         (PAGED, {"block_size": 4.0}, "block_size"),
@@ -185,6 +186,8 @@ BLOCKS = {
         ({"softmax_lse_flag": 2}, "softmax_lse_flag"),
         ({"block_shape": [128]}, "block_shape"),
         ({"block_shape": [0, 128]}, "block_shape"),
+        ({"block_shape": [2**63, 2**63]}, "block_shape"),
+        ({"block_shape": [2**63 - 1, 2**63 - 1]}, None),
         ({"block_shape": [128, 128, -1]}, None),  # further elements mean nothing
         ({"block_sparse_mask": np.ones((2, 4, 1, 2), np.int8)}, "block_sparse_mask"),
         ({"block_sparse_mask": np.ones((2, 2, 1, 1), np.int8)}, "block_sparse_mask"),

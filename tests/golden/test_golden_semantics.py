@@ -52,6 +52,21 @@ def test_padding_has_no_influence(case: FiaCase, flow: str) -> None:
     assert not np.isnan(lse).any()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("flow", ["exact", "device"])
+def test_a_bias_of_minus_infinity_hides_nothing(flow: str) -> None:
+    """Such a pair weighs nothing; a row of nothing else divides zero by zero."""
+    query, key = np.ones((1, 1, 3, 16), np.float16), np.ones((1, 1, 4, 16), np.float16)
+    value = np.arange(1, 65, dtype=np.float16).reshape(1, 1, 4, 16)
+    bias = np.zeros((1, 1, 3, 4), np.float16)
+    bias[..., 1, :], bias[..., 2, :3] = -np.inf, -np.inf
+    out, lse = fused_infer_attention_score_v2(
+        query, key, value, pse_shift=bias, input_layout="BNSD", return_softmax_lse=True, dtype_flow=flow
+    )
+    assert np.isfinite(out[0, 0, 0]).all() and (out[0, 0, 2] == value[0, 0, 3]).all() and lse[0, 0, 2, 0] == 16
+    assert np.isnan(out[0, 0, 1]).all() and np.isnan(lse[0, 0, 1]).all()
+
+
 def test_rows_without_keys_and_padding_rows() -> None:
     case = dataclasses.replace(SMALL, actual_seq_qlen=(3, 5), actual_seq_kvlen=(11, 2), sparse_mode=3, mask_shape="SS")
     for flow in ("exact", "device"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.layouts import Layout, Span
-from ascend_attention.golden.numbers import Array
+from ascend_attention.golden.numbers import Array, as_integer
 
 Lengths = Listing[int] | Array | None
 
@@ -27,7 +27,7 @@ def as_integers(given: Any, argument: str) -> list[int]:
         return []
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise GoldenError(argument, f"must be integers in one dimension, not {array.dtype} of shape {array.shape}")
-    return [int(entry) for entry in array]
+    return [as_integer(entry, argument) for entry in array]  # of 64 bits, which uint64 need not be
 
 
 def per_batch(given: Lengths, limits: list[int], argument: str) -> list[int]:

@@ -74,6 +74,8 @@ def as_integer(given: object, argument: str) -> int:
 
 
 def as_number(given: Any, argument: str) -> float:
+    if isinstance(given, (str, bytes)):  # float() reads them
+        raise GoldenError(argument, f"must be a number, not {given!r}")
     try:
         return float(given)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
