@@ -45,8 +45,8 @@ Status CheckPerChannel(const Scene& scene) {
 
 Status CheckPseShift(Scene& scene) {
     const OptionalTensor& pse = scene.request.pse_shift;
-    if (!pse || scene.packed()) {
-        return OkStatus();
+    if (!pse || scene.packed() || scene.rope()) {
+        return OkStatus();  // FIA 11 and 12 refuse it there
     }
     const Shape& shape = pse->shape;
     const DType query = scene.request.query->dtype;

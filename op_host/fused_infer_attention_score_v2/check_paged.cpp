@@ -153,13 +153,14 @@ Status CheckCacheTypes(const Scene& scene) {
     if (scene.prefill_rules() && scene.cache != Cache::kNZ && !IsHalfWidth(key)) {
         return Refuse("FIA-C61", "key", NameOf(key), "float16 or bfloat16 with block_table and Q_S > 1");
     }
-    if (scene.single_row() && scene.int4_keys()) {
+    if (scene.decode_rules() && scene.int4_keys()) {
         return Refuse("FIA-C62", "key", NameOf(key), "float16, bfloat16 or int8 with block_table");
     }
     const int64_t count = NumElements(scene.request.key->shape);
-    if (scene.single_row() && count > std::numeric_limits<int32_t>::max()) {
+    if (scene.decode_rules() && count > std::numeric_limits<int32_t>::max()) {
         return Refuse("FIA-C68", "key", Concat(count, " elements"),
-                      Concat("at most ", std::numeric_limits<int32_t>::max(), " elements when Q_S is 1"));
+                      Concat("at most ", std::numeric_limits<int32_t>::max(),
+                             scene.single_row() ? " elements when Q_S is 1" : " elements with head_dim 512"));
     }
     return OkStatus();
 }

@@ -39,7 +39,7 @@ bool Batched(S s) { return !s.packed(); }
 bool Dense(S s) { return !s.paged(); }
 bool Rows(S s) { return !s.single_row(); }
 bool Mask(S s) { return s.request.atten_mask.has_value(); }
-bool Pse(S s) { return s.request.pse_shift.has_value() && !s.packed(); }
+bool Pse(S s) { return s.request.pse_shift.has_value() && !s.packed() && !s.rope(); }
 bool Compressed(S s) { return s.request.sparse_mode >= 2 && s.request.sparse_mode <= 4; }
 bool FullRules(S s) { return Batched(s) && Rows(s) && !s.wide_rope(); }  // masks by FIA 4 proper
 bool Tokens(S s) { return FullRules(s) && ((s.request.sparse_mode == 0 && Mask(s)) || s.request.sparse_mode == 4); }
@@ -69,7 +69,7 @@ std::vector<RuleGroup> MakeGroups() {
         Group({20}, "num_query_heads and H", [](S s) { return s.layout->input == AxisOrder::kBSH; }),
         Group({21, 22}, "shapes of key and value", [](S s) { return Batched(s) && Dense(s); }),
         Group({26, 28, 30}, "limits of heads, lengths and head_dim when Q_S > 1", Prefill),
-        Group({27, 29}, "limits of heads and lengths when Q_S is 1", Decode),
+        Group({27, 29}, "limits of heads and lengths when Q_S is 1 or head_dim 512", Decode),
         Group({36, 37}, "actual_seq_qlen", QueryLengthsGiven),
         Group({38, 39}, "actual_seq_kvlen", KeyLengthsGiven),
         Group({41}, "dtype of atten_mask", Mask),
@@ -91,8 +91,8 @@ std::vector<RuleGroup> MakeGroups() {
         Group({56}, "mask and pse_shift over a paged cache", [](S s) { return s.paged() && (Mask(s) || Pse(s)); }),
         Group({57, 58, {64, 67}}, "block_table and the cache", [](S s) { return s.paged(); }),
         Group({59, 61}, "paged cache when Q_S > 1", [](S s) { return s.paged() && Prefill(s); }),
-        Group({60}, "block_size when Q_S is 1", [](S s) { return s.paged() && Decode(s); }),
-        Group({62, 68}, "paged cache when Q_S is 1", [](S s) { return s.paged() && s.single_row(); }),
+        Group({60}, "block_size when Q_S is 1 or head_dim 512", [](S s) { return s.paged() && Decode(s); }),
+        Group({62, 68}, "paged cache when Q_S is 1 or head_dim 512", [](S s) { return s.paged() && Decode(s); }),
         Group({63}, "H of a (blocks, block_size, H) cache", [](S s) { return s.cache == Cache::kBBH; }),
         Group({70}, "quant_offset_out", [](S s) { return s.request.quant_offset_out.has_value(); }),
         Group({{71, 73}}, "quant_scale_out", QuantOut),
@@ -115,7 +115,7 @@ std::vector<RuleGroup> MakeGroups() {
         Group({115, 116}, "cache with rope and head_dim 512",
               [](S s) { return s.paged() && s.wide_rope() && (s.packed() || s.request.sparse_mode != 4); }),
         Group({125, 126}, "sparse_mode 4 with rope and head_dim 512", WideBand),
-        Group({117, {118, 123}, 127}, "int8 query", Full),
+        Group({117, {118, 122}, 127}, "int8 query", Full),
         Group({124}, "no quantisation of query", [](S s) { return !s.int8_query(); }),
         Group({130}, "no block_table with rope and head_dim 128", [](S s) { return s.rope() && s.head_dim == 128; }),
         Group({132, 133, 134, 136, 137, 138}, "token-packed lengths, sparse_mode and exclusions",

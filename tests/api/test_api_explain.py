@@ -14,7 +14,7 @@ from helpers.doors import OPERATOR
 from helpers.rule_file import read_rules
 
 import ascend_attention
-from ascend_attention import AttentionError, AttentionNotSupported, check, explain
+from ascend_attention import AttentionError, AttentionNotSupported, check, explain, golden
 
 RULES = list(read_rules(Path(__file__).parents[1] / "conformance" / "fia_v2_rules.txt"))
 CODES = {"refuse": 161002, "null": 161001, "later": 561003}
@@ -189,3 +189,36 @@ def test_nothing_is_read_or_run() -> None:
         check(OPERATOR, **tensors, **given)
         assert "attention_out float16 (65536, 4096, 4, 64)" in explain(OPERATOR, **tensors, **given)
     assert run.report.launches == ()
+
+
+def test_lengths_of_queries_with_rope_and_head_dim_512() -> None:
+    """FIA-C129: one query row ignores the list, several are held to it. golden does what explain says."""
+    rng = np.random.default_rng(7)
+
+    def call(rows: int, lengths: list[int] | None) -> dict[str, Any]:
+        def tensor(*shape: int) -> np.ndarray:
+            return rng.standard_normal(shape).astype(np.float16)
+
+        several = {"sparse_mode": 3, "atten_mask": np.zeros((2048, 2048), bool)} if rows > 1 else {}
+        return {
+            "query": tensor(2, rows, 2, 512), "query_rope": tensor(2, rows, 2, 64),
+            "key": tensor(2, 16, 512), "value": tensor(2, 16, 512), "key_rope": tensor(2, 16, 64),
+            "block_table": np.array([[1], [0]], np.int32), "block_size": 16, "actual_seq_kvlen": [9, 5],
+            "input_layout": "BSND", "num_query_heads": 2, "num_key_value_heads": 1, "softmax_scale": 0.04,
+            "actual_seq_qlen": lengths, **several,
+        }  # fmt: skip
+
+    one = call(1, [0, 7])
+    assert sequences(explain(OPERATOR, **one)) == sequences(explain(OPERATOR, **{**one, "actual_seq_qlen": None}))
+    plain = golden.fused_infer_attention_score_v2(**{**one, "actual_seq_qlen": None})[0]
+    assert np.array_equal(golden.fused_infer_attention_score_v2(**one)[0], plain) and plain.all()
+
+    several = call(3, [3, 1])
+    assert [re.findall(r"\d+", text)[:2] for text in sequences(explain(OPERATOR, **several))] == [
+        ["0", "3"],
+        ["1", "1"],
+    ]
+    out = golden.fused_infer_attention_score_v2(**several)[0]
+    assert out[0].all() and out[1, :1].all() and not out[1, 1:].any()
+    with pytest.raises(AttentionError, match="FIA-C37"):
+        check(OPERATOR, **call(3, [3, 4]))
