@@ -6,7 +6,9 @@
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,8 +24,11 @@ namespace ascend_attention::torch_door {
 inline constexpr int kPositionalArguments = 3;
 
 // Writes "Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, ..." with the request's own defaults.
+// `stated`: keyword arguments without a default.
 class SchemaWriter {
 public:
+    explicit SchemaWriter(std::initializer_list<const char*> stated) : stated_(stated) {}
+
     void operator()(const char* name, const OptionalTensor&) {
         const bool positional = count_ < kPositionalArguments;
         Add(positional ? "Tensor" : "Tensor?", name, positional ? "" : "None");
@@ -41,10 +46,12 @@ private:
     void Add(const std::string& type, const std::string& name, const std::string& default_value) {
         text_ += count_ == 0 ? "" : ", ";
         text_ += count_ == kPositionalArguments ? "*, " : "";
-        text_ += type + " " + name + (default_value.empty() ? "" : "=" + default_value);
+        const bool stated = std::find(stated_.begin(), stated_.end(), name) != stated_.end();
+        text_ += type + " " + name + (default_value.empty() || stated ? "" : "=" + default_value);
         ++count_;
     }
 
+    std::initializer_list<const char*> stated_;
     int count_ = 0;
     std::string text_;
 };

@@ -160,7 +160,7 @@ struct Kernels {
     template <class Library>
     static void Define(Library& library) {
         const std::string name = Request::kOperator;
-        SchemaWriter writer;
+        SchemaWriter writer(Request::kStated);
         const Request defaults;
         VisitArguments(defaults, writer);
         const std::string& arguments = writer.text();

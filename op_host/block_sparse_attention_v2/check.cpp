@@ -43,7 +43,7 @@ Status CheckLayouts(Scene& scene) {
     } rows[] = {{"q_input_layout", request.q_input_layout}, {"kv_input_layout", request.kv_input_layout}};
     for (const auto& row : rows) {
         if (row.given != "TND" && row.given != "BNSD" && row.given != "BSND") {
-            return Refuse("BSA-C4", row.name, Quoted(row.given), kLayouts);
+            return Refuse("BSA-C4", row.name, Quoted(row.given), kLayouts, LayoutHelp(row.given));
         }
     }
     if (request.q_input_layout != request.kv_input_layout) {
@@ -193,9 +193,8 @@ Status CheckSupported(const Scene& scene) {
     if (Status status = CheckKernelsExist(kBlockSparseAttentionV2, scene.soc); !status.ok()) {
         return status;
     }
-    return NotSupportedYet(
-        kBlockSparseAttentionV2, "block_sparse_mask", TensorText(scene.request.block_sparse_mask),
-        "empty tensors; ascend_attention.golden.block_sparse_attention_v2 computes every legal call");
+    return NotSupportedYet(kBlockSparseAttentionV2, "block_sparse_mask", TensorText(scene.request.block_sparse_mask),
+                           "empty tensors");
 }
 
 }  // namespace ascend_attention::bsa_v2

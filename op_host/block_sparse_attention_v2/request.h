@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "common/lengths.h"
@@ -18,6 +19,9 @@ inline constexpr const char* kBlockSparseAttentionV2 = "block_sparse_attention_v
 struct BlockSparseAttentionV2Request {
     static constexpr const char* kOperator = kBlockSparseAttentionV2;
     static constexpr bool kHasLse = true;  // is softmax_lse a result of the operator?
+    // What callers have to say besides the three tensors, whatever the values below: as in the C interface.
+    static constexpr std::initializer_list<const char*> kStated = {"q_input_layout", "kv_input_layout",
+                                                                   "num_key_value_heads", "scale_value"};
 
     OptionalTensor query;  // required; empty here means the caller passed none (161001)
     OptionalTensor key;    // required

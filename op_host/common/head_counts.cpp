@@ -5,6 +5,8 @@
 
 namespace ascend_attention {
 
+std::string QueryHeadsText(int64_t given) { return given == 1 ? "none or 1" : std::to_string(given); }
+
 std::string KeyHeadsText(int64_t given, const char* query_argument, int64_t query_heads) {
     return given != 0 ? std::to_string(given) : Concat("none or 0 (= ", query_argument, " ", query_heads, ")");
 }

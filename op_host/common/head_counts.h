@@ -10,6 +10,8 @@
 namespace ascend_attention {
 
 // num_key_value_heads as the caller gave it: "2", or "none or 0 (= num_query_heads 8)".
+// How many query heads the caller gave; 1 is the default.
+std::string QueryHeadsText(int64_t given);
 std::string KeyHeadsText(int64_t given, const char* query_argument, int64_t query_heads);
 // Help when `key_heads` does not divide `query_heads`: the two numbers may be swapped.
 std::string SwappedHeads(const char* query_argument, int64_t query_heads, int64_t key_heads);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/layout.h"
 
+#include "common/text.h"
+
 namespace ascend_attention {
 namespace {
 
@@ -59,6 +61,14 @@ const Layout* FindLayout(const std::string& name) {
         }
     }
     return nullptr;
+}
+
+std::string LayoutHelp(const std::string& name) {
+    std::string capitals = name;
+    for (char& letter : capitals) {
+        letter = letter >= 'a' && letter <= 'z' ? char(letter - 'a' + 'A') : letter;
+    }
+    return capitals != name && FindLayout(capitals) != nullptr ? Concat("Write it in capitals: '", capitals, "'.") : "";
 }
 
 std::string LayoutNames() {

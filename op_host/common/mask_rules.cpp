@@ -77,9 +77,10 @@ Status CheckFullMask(const MaskArguments& arguments, const char* rule) {
         return Refusal(
             arguments.op, rule, "atten_mask", Concat("shape ", ShapeText(shape)),
             Concat("(", pair, ", ", batch, pair, " or ", batch, "1, ", pair, "; the last two dimensions may be larger"),
-            IsCompressedMask(shape) ? "The (2048, 2048) mask that stands for any lengths goes with "
-                                      "sparse_mode 2, 3 or 4."
-                                    : "Non-zero hides the pair.");
+            IsCompressedMask(shape)     ? "The (2048, 2048) mask that stands for any lengths goes with "
+                                          "sparse_mode 2, 3 or 4."
+            : rank == 4 && shape[1] > 1 ? "A mask has no axis of heads: all heads share it. Non-zero hides the pair."
+                                        : "Non-zero hides the pair.");
     }
     return OkStatus();
 }

@@ -2,6 +2,7 @@
 #include "common/soc.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "common/text.h"
 
@@ -46,6 +47,27 @@ const std::vector<Soc>& CheckedSocs() {
     return socs;
 }
 
+// The known name that a wrong one stands for: other letters' case, other signs between, or without "Ascend".
+static std::string NearName(const std::string& given) {
+    const auto bare = [](const std::string& name) {
+        std::string text;
+        for (const char letter : name) {
+            if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+                text += char(std::tolower(static_cast<unsigned char>(letter)));
+            }
+        }
+        return text.rfind("ascend", 0) == 0 ? text.substr(6) : text;
+    };
+    for (const std::vector<Soc>* socs : {&KnownSocs(), &CheckedSocs()}) {
+        for (const Soc& candidate : *socs) {
+            if (bare(candidate.name) == bare(given)) {
+                return candidate.name;
+            }
+        }
+    }
+    return "";
+}
+
 Status FindSoc(const std::string& name, Soc* soc) {
     for (const std::vector<Soc>* socs : {&KnownSocs(), &CheckedSocs()}) {
         for (const Soc& candidate : *socs) {
@@ -55,9 +77,14 @@ Status FindSoc(const std::string& name, Soc* soc) {
             }
         }
     }
-    return Refusal("ascend_attention", "SOC", "soc", Quoted(name),
-                   Concat(NamesOf(KnownSocs()), "; to check requests only: ", NamesOf(CheckedSocs())),
-                   "Plain Ascend910A and Ascend910B are an earlier generation that these kernels do not run on.");
+    const std::string near = NearName(name);
+    return Refusal(
+        "ascend_attention", "SOC", "soc", Quoted(name),
+        Concat(NamesOf(KnownSocs()), "; to check requests only: ", NamesOf(CheckedSocs())),
+        !near.empty()
+            ? Concat("Did you mean '", near, "'?")
+            : std::string(
+                  "Plain Ascend910A and Ascend910B are an earlier generation that these kernels do not run on."));
 }
 
 const char* NameOf(Product product) {

@@ -21,6 +21,10 @@ std::string Status::Text() const {
     return text;
 }
 
+void AddHelp(const std::string& sentence, Status* status) {
+    status->help += (status->help.empty() ? "" : " ") + sentence;
+}
+
 Status Refusal(const char* op, const char* rule, const std::string& argument, const std::string& given,
                const std::string& allowed, const std::string& help) {
     return {StatusCode::kInvalidParameter, op, argument, rule, given, allowed, help};
@@ -32,7 +36,15 @@ Status MissingTensor(const char* op, const char* rule, const std::string& argume
 
 Status NotSupportedYet(const char* op, const std::string& argument, const std::string& given,
                        const std::string& supported) {
-    return {StatusCode::kNotSupported, op, argument, "NOT-YET", given, supported, ""};
+    const std::string name = op;
+    const std::string golden = name.rfind("npu_", 0) == 0 ? name.substr(4) : name;
+    return {StatusCode::kNotSupported,
+            op,
+            argument,
+            "NOT-YET",
+            given,
+            supported,
+            "ascend_attention.golden." + golden + " computes it."};
 }
 
 }  // namespace ascend_attention

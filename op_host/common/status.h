@@ -32,12 +32,15 @@ struct [[nodiscard]] Status {
 
 inline Status OkStatus() { return {}; }
 
+// One more sentence at the end of the help.
+void AddHelp(const std::string& sentence, Status* status);
+
 // 161002: refused by a rule.
 Status Refusal(const char* op, const char* rule, const std::string& argument, const std::string& given,
                const std::string& allowed, const std::string& help = "");
 // 161001: a required tensor was not given.
 Status MissingTensor(const char* op, const char* rule, const std::string& argument, const std::string& help);
-// 561003: legal by the document, not built yet.
+// 561003: legal by the document, not built yet. Names the golden function, which computes every legal call.
 Status NotSupportedYet(const char* op, const std::string& argument, const std::string& given,
                        const std::string& supported);
 

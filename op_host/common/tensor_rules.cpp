@@ -21,7 +21,7 @@ Status CheckContiguous(const char* op, const char* rule, std::initializer_list<N
     for (const NamedTensor& row : tensors) {
         if (row.tensor->has_value() && !(*row.tensor)->contiguous) {
             return Refusal(op, rule, row.name, "a non-contiguous tensor", "a contiguous tensor",
-                           "Call .contiguous() on it first.");
+                           "torch: .contiguous(); NumPy: numpy.ascontiguousarray, for arrays in Fortran order too.");
         }
     }
     return OkStatus();
@@ -45,7 +45,10 @@ Status CheckRank(const char* op, const char* rule, const NamedTensor& tensor, in
     const Shape& shape = (*tensor.tensor)->shape;
     if (int(shape.size()) != rank) {
         return Refusal(op, rule, tensor.name, Concat("shape ", ShapeText(shape)),
-                       Concat(rank, " dimensions for ", layout_argument, " ", layout));
+                       Concat(rank, " dimensions for ", layout_argument, " ", layout),
+                       layout == "BSH" && shape.size() == 4
+                           ? Concat(layout_argument, " is none or BSH; BSND and BNSD have 4 dimensions.")
+                           : "");
     }
     return OkStatus();
 }

@@ -29,21 +29,33 @@ Status CheckUnsupported(const char* op, const Unsupported<Scene> (&rows)[kRows],
     return OkStatus();
 }
 
-// Adds to the help of a refusal what the request asks for that is not built yet, so that nobody mends a call in vain.
-// Whether that is legal may not have been checked yet. Does nothing before the scene has its tensors and layout.
+// Adds to the help of a refusal what CheckUnsupported would name if nothing else were changed, so that nobody mends a
+// call in vain. Whether that is legal may not have been checked yet. Does nothing before the scene has its tensors and
+// layout.
 template <class Scene, size_t kRows>
 void MentionUnsupportedRow(const Unsupported<Scene> (&rows)[kRows], const Scene& scene, Status* status) {
     const auto& request = scene.request;
-    if (scene.layout == nullptr || !request.query || !request.key || !request.value) {
+    if (scene.layout == nullptr || !request.query || !request.key || !request.value || scene.empty_query()) {
         return;
     }
     for (const Unsupported<Scene>& row : rows) {
-        // The argument at fault is going to change.
-        if (row.used(scene) && status->argument != row.argument) {
-            status->help += Concat(status->help.empty() ? "" : " ", "(Besides, not supported yet: ", row.argument, " ",
-                                   row.given(scene), ".)");
+        if (row.used(scene)) {
+            // The argument at fault is going to change, so that nothing can be said of it.
+            if (status->argument != row.argument) {
+                AddHelp(Concat("(Once that is right: not supported yet here, because of ", row.argument, " ",
+                               row.given(scene), ".)"),
+                        status);
+            }
             return;
         }
+    }
+}
+
+// Adds to the help of a refusal of the document that the extended contract has no such limit. `lifted`: the same
+// request judged by that contract's rules.
+inline void MentionExtended(const Status& lifted, Status* status) {
+    if (lifted.ok()) {
+        AddHelp("Legal under ascend_attention.contract(\"extended\").", status);
     }
 }
 

@@ -29,8 +29,12 @@ Status CheckNzCache(Scene& scene);       // FIA 13
 Status CheckSink(Scene& scene);          // FIA 14
 // After all of these: what is legal and not built yet (561003).
 Status CheckSupported(Scene& scene);
-// Adds to the help of a refusal what the request asks for that is not built yet, so that nobody mends a call in vain.
-void MentionUnsupported(const Scene& scene, Status* status);
+// Adds to the help of a refusal by CheckDocument what the rule that refused cannot know: whether the extended contract
+// takes the request, and what else stands in its way.
+void Advise(const Scene& scene, Status* status);
+
+// FIA-C57: block_table has a column for each block of the longest sequence.
+Status CheckTableColumns(const Scene& scene, const Lengths& lengths, const char* help);
 
 // All documented rules; CheckSupported is separate so that an empty query can return before it.
 Status CheckDocument(Scene& scene);

@@ -10,19 +10,20 @@ namespace {
 struct ScaleSet {
     const char* scale_name;
     const char* offset_name;
+    const char* mode_name;
     const OptionalTensor* scale;
     const OptionalTensor* offset;
     int64_t mode;
 };
 
 ScaleSet KeyScales(const Request& request) {
-    return {"dequant_scale_key", "dequant_offset_key", &request.dequant_scale_key, &request.dequant_offset_key,
-            request.key_quant_mode};
+    return {"dequant_scale_key",        "dequant_offset_key",        "key_quant_mode",
+            &request.dequant_scale_key, &request.dequant_offset_key, request.key_quant_mode};
 }
 
 ScaleSet ValueScales(const Request& request) {
-    return {"dequant_scale_value", "dequant_offset_value", &request.dequant_scale_value, &request.dequant_offset_value,
-            request.value_quant_mode};
+    return {"dequant_scale_value",        "dequant_offset_value",        "value_quant_mode",
+            &request.dequant_scale_value, &request.dequant_offset_value, request.value_quant_mode};
 }
 
 bool MixedModes(const Request& request) { return request.key_quant_mode == 0 && request.value_quant_mode == 1; }
@@ -88,7 +89,23 @@ struct ScaleForm {
     DType dtype;
 };
 
-Status CheckForm(const char* shape_rule, const char* dtype_rule, const ScaleSet& set, const ScaleForm& form) {
+// Which other mode a scale of this shape would fit. `form_of`: the shapes and the dtype of a mode.
+template <class FormOf>
+std::string OtherMode(const ScaleSet& set, const Shape& shape, int64_t modes, const FormOf& form_of) {
+    for (int64_t mode = 0; mode < modes; ++mode) {
+        const std::vector<Shape> shapes = mode == set.mode ? std::vector<Shape>() : form_of(mode).shapes;
+        if (std::find(shapes.begin(), shapes.end(), shape) != shapes.end()) {
+            return Concat("This shape fits ", set.mode_name, " ", mode, ".");
+        }
+    }
+    return "";
+}
+
+// `modes`: how many there are, from 0.
+template <class FormOf>
+Status CheckForm(const char* shape_rule, const char* dtype_rule, const ScaleSet& set, int64_t modes,
+                 const FormOf& form_of) {
+    const ScaleForm form = form_of(set.mode);
     struct Row {
         const char* name;
         const OptionalTensor* tensor;
@@ -104,7 +121,8 @@ Status CheckForm(const char* shape_rule, const char* dtype_rule, const ScaleSet&
         }
         allowed = Concat(NameOf(form.dtype), " ", allowed, " in quantisation mode ", set.mode);
         if (std::find(form.shapes.begin(), form.shapes.end(), tensor->shape) == form.shapes.end()) {
-            return Refuse(shape_rule, row.name, TensorText(tensor), allowed);
+            return Refuse(shape_rule, row.name, TensorText(tensor), allowed,
+                          OtherMode(set, tensor->shape, modes, form_of));
         }
         if (tensor->dtype != form.dtype) {
             return Refuse(dtype_rule, row.name, TensorText(tensor), allowed);
@@ -139,10 +157,10 @@ Status CheckPrefill(const Scene& scene) {
     const ScaleForm per_channel = {{{n, 1, d}, {n, d}, {n * d}, {1, n, 1, d}, {1, n, d}, {1, n * d}},
                                    request.query->dtype};
     const ScaleForm per_token = {{{scene.batch, scene.key_length}}, DType::kFloat32};
-    const bool token = request.key_quant_mode == 1;
-    const char* rule = token ? "FIA-C90" : "FIA-C91";
+    const char* rule = request.key_quant_mode == 1 ? "FIA-C90" : "FIA-C91";
+    const auto form_of = [&](int64_t mode) { return mode == 1 ? per_token : per_channel; };
     for (const ScaleSet& set : {KeyScales(request), ValueScales(request)}) {
-        if (Status status = CheckForm(rule, rule, set, token ? per_token : per_channel); !status.ok()) {
+        if (Status status = CheckForm(rule, rule, set, 2, form_of); !status.ok()) {
             return status;
         }
     }
@@ -208,8 +226,9 @@ Status CheckSingleRow(const Scene& scene) {
     if (Status status = CheckSingleRowModes(scene); !status.ok()) {
         return status;
     }
+    const auto form_of = [&](int64_t mode) { return SingleRowForm(scene, mode); };
     for (const ScaleSet& set : {KeyScales(scene.request), ValueScales(scene.request)}) {
-        if (Status status = CheckForm("FIA-C96", "FIA-C97", set, SingleRowForm(scene, set.mode)); !status.ok()) {
+        if (Status status = CheckForm("FIA-C96", "FIA-C97", set, 6, form_of); !status.ok()) {
             return status;
         }
     }

@@ -47,7 +47,7 @@ Status ReadQuery(Scene& scene) {
         }
         scene.head_dim = query.width / scene.query_heads;
     } else if (query.heads != scene.query_heads) {
-        return Refuse("FIA-C18", "num_query_heads", std::to_string(scene.query_heads),
+        return Refuse("FIA-C18", "num_query_heads", QueryHeadsText(scene.query_heads),
                       Concat("the N axis of query (", query.heads, ", shape ", ShapeText(shape), ")"),
                       OtherOrder(scene.layout->input, "query", shape, scene.query_heads));
     }
@@ -106,6 +106,10 @@ Status CheckSizeLimits(const Scene& scene) {
                               : Refuse(rule, argument, Concat(what, " ", given), Concat(what, " at most ", limit));
     };
     if (Status status = at_most("FIA-C24", "query", "head_dim", scene.head_dim, 512); !status.ok()) {
+        const bool one = scene.layout->input == AxisOrder::kBSH && scene.query_heads == 1;
+        status.help = scene.head_dim == 576 ? "MLA: give the last 64 channels apart, as query_rope and key_rope."
+                      : one                 ? "head_dim is H / num_query_heads, and num_query_heads is none or 1."
+                                            : "";
         return status;
     }
     if (Status status = at_most("FIA-C25", "query", "batch", scene.batch, 65536); !status.ok()) {

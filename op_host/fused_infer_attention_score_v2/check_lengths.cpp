@@ -14,8 +14,15 @@ Status CheckLengths(Scene& scene) {
             return status;
         }
     }
+    const OptionalLengths& keys = scene.request.actual_seq_kvlen;
+    if (scene.paged() && keys && (keys->size() == 1 || int64_t(keys->size()) >= scene.batch)) {
+        // KV_S is what block_table has room for: a length beyond it says that the table is too narrow.
+        if (Status status = CheckTableColumns(scene, KeyLengths(scene), ""); !status.ok()) {
+            return status;
+        }
+    }
     const LengthRules key_rules = {kFusedInferAttentionScoreV2, "actual_seq_kvlen", "FIA-C38", "FIA-C39", "KV_S"};
-    return CheckLengthList(key_rules, scene.request.actual_seq_kvlen, scene.batch, scene.key_length);
+    return CheckLengthList(key_rules, keys, scene.batch, scene.key_length);
 }
 
 }  // namespace ascend_attention::fia_v2

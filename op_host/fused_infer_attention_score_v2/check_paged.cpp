@@ -169,7 +169,20 @@ bool Ascending(const std::vector<int64_t>& lengths) {
     return lengths.size() > 1 && std::is_sorted(lengths.begin(), lengths.end()) && lengths.front() < lengths.back();
 }
 
+int64_t BlocksOf(int64_t length, int64_t size) { return length / size + (length % size != 0 ? 1 : 0); }
+
 }  // namespace
+
+Status CheckTableColumns(const Scene& scene, const Lengths& lengths, const char* help) {
+    for (size_t b = 0; b < lengths.size(); ++b) {
+        const int64_t blocks = BlocksOf(lengths[b], scene.request.block_size);
+        if (blocks > scene.request.block_table->shape[1]) {
+            return Refuse("FIA-C57", "block_table", TensorText(scene.request.block_table),
+                          Concat("at least ", blocks, " columns for the ", lengths[b], " keys of sequence ", b), help);
+        }
+    }
+    return OkStatus();
+}
 
 Status CheckPagedCache(Scene& scene) {
     if (!scene.paged()) {
@@ -203,8 +216,6 @@ Status CheckPagedLengths(Scene& scene) {
     // With paged keys the lengths of token-packed calls are plain, too.
     const std::vector<int64_t> lengths = scene.packed() ? *request.actual_seq_kvlen : KeyLengths(scene);
     const int64_t size = request.block_size;
-    const int64_t columns = request.block_table->shape[1];
-    const auto blocks_of = [&](int64_t length) { return length / size + (length % size != 0 ? 1 : 0); };
     const char* help = Ascending(lengths) ? "Are these running totals? With block_table each entry is the length of "
                                             "one sequence, also in token-packed layouts."
                                           : "";
@@ -213,16 +224,13 @@ Status CheckPagedLengths(Scene& scene) {
             return Refuse(scene.head_dim == 512 ? "FIA-C141" : "FIA-C135", "actual_seq_kvlen",
                           Concat("entry ", b, " = ", lengths[b]), "0 or more");
         }
-        if (blocks_of(lengths[b]) > columns) {
-            return Refuse(
-                "FIA-C57", "block_table", TensorText(request.block_table),
-                Concat("at least ", blocks_of(lengths[b]), " columns for the ", lengths[b], " keys of sequence ", b),
-                help);
-        }
+    }
+    if (Status status = CheckTableColumns(scene, lengths, help); !status.ok()) {
+        return status;
     }
     int64_t blocks = 0;
     for (const int64_t length : lengths) {
-        if (__builtin_add_overflow(blocks, blocks_of(length), &blocks)) {
+        if (__builtin_add_overflow(blocks, BlocksOf(length, size), &blocks)) {
             blocks = std::numeric_limits<int64_t>::max();
             break;
         }

@@ -43,6 +43,17 @@ Status CheckSupported(Scene& scene) {
     return CheckUnsupported<Scene>(kFusedInferAttentionScoreV2, kUnsupported, scene);
 }
 
-void MentionUnsupported(const Scene& scene, Status* status) { MentionUnsupportedRow(kUnsupported, scene, status); }
+void Advise(const Scene& scene, Status* status) {
+    if (!scene.extended()) {
+        Scene lifted(scene.request, Contract::kExtended);
+        MentionExtended(CheckDocument(lifted), status);
+    }
+    const bool reads_dense = !scene.paged() && scene.request.block_size > 0;
+    if (reads_dense &&
+        (status->argument == "key" || status->argument == "value" || status->argument == "num_key_value_heads")) {
+        AddHelp("block_size is given, block_table is not: key and value are read as dense.", status);
+    }
+    MentionUnsupportedRow(kUnsupported, scene, status);
+}
 
 }  // namespace ascend_attention::fia_v2

@@ -13,7 +13,8 @@ namespace {
 Status CheckLayoutName(Scene& scene) {
     scene.layout = FindLayout(scene.request.input_layout);
     if (scene.layout == nullptr) {
-        return Refuse("FIA-C7", "input_layout", Quoted(scene.request.input_layout), LayoutNames());
+        return Refuse("FIA-C7", "input_layout", Quoted(scene.request.input_layout), LayoutNames(),
+                      LayoutHelp(scene.request.input_layout));
     }
     return OkStatus();
 }

@@ -138,11 +138,12 @@ Status Explain(const FusedInferAttentionScoreV2Request& request, const Soc& soc,
     }
     Scene scene(request, contract);
     if (Status status = CheckDocument(scene); !status.ok()) {
-        MentionUnsupported(scene, &status);
+        Advise(scene, &status);
         return status;
     }
     Page page;
     page.Title(Concat(kFusedInferAttentionScoreV2, ", ", scene.extended() ? "extended" : "document", " contract"));
+    page.Add("product", ProductText(soc));
     AddLayout(scene, &page);
     AddLengths(scene, &page);
     AddQuantisation(scene, &page);

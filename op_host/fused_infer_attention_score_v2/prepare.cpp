@@ -18,7 +18,7 @@ Status CheckAndInfer(const Soc& soc, Scene& scene, AttentionOutputs* outputs) {
         return status;
     }
     if (Status status = fia_v2::CheckDocument(scene); !status.ok()) {
-        fia_v2::MentionUnsupported(scene, &status);
+        fia_v2::Advise(scene, &status);
         return status;
     }
     if (!scene.empty_query()) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ inline constexpr const char* kFusedInferAttentionScoreV2 = "npu_fused_infer_atte
 
 struct FusedInferAttentionScoreV2Request {
     static constexpr const char* kOperator = kFusedInferAttentionScoreV2;
-    static constexpr bool kHasLse = true;  // is softmax_lse a result of the operator?
+    static constexpr bool kHasLse = true;                              // is softmax_lse a result of the operator?
+    static constexpr std::initializer_list<const char*> kStated = {};  // arguments without a default
 
     OptionalTensor query;  // required; empty here means the caller passed none (161001)
     OptionalTensor key;    // required

@@ -49,8 +49,9 @@ const char* AxesOf(AxisOrder order) {
 
 std::string HeadsOver(int64_t query_heads, int64_t key_heads) {
     const int64_t group = query_heads / key_heads;
-    return Concat(query_heads, " query heads over ", key_heads,
-                  group == 1 ? " key/value heads" : Concat(": query head h reads key head h // ", group));
+    return Concat(query_heads, query_heads == 1 ? " query head over " : " query heads over ", key_heads,
+                  group == 1 ? (key_heads == 1 ? " key/value head" : " key/value heads")
+                             : Concat(": query head h reads key head h // ", group));
 }
 
 std::string VisibleText(const BandArguments& arguments) {
@@ -118,7 +119,7 @@ std::string OutputText(const OutputSpec& spec) { return Concat(NameOf(spec.dtype
 void AddRuns(const Status& supported, Page* page) {
     page->Add("runs", supported.ok() ? "yes"
                                      : Concat("not supported yet: ", supported.argument, " ", supported.given,
-                                              "; so far: ", supported.allowed));
+                                              "; so far: ", supported.allowed, ". ", supported.help));
 }
 
 }  // namespace ascend_attention

@@ -19,7 +19,8 @@ Status CheckQuant(Scene& scene);     // PFA 6
 Status CheckDocument(Scene& scene);
 // After these: what is legal and not built yet (561003).
 Status CheckSupported(const Scene& scene);
-// Adds to the help of a refusal what the request asks for that is not built yet.
-void MentionUnsupported(const Scene& scene, Status* status);
+// Adds to the help of a refusal by CheckDocument whether the extended contract takes the request, and what it asks for
+// that is not built yet.
+void Advise(const Scene& scene, Status* status);
 
 }  // namespace ascend_attention::pfa

@@ -48,7 +48,7 @@ Status ReadQuery(Scene& scene) {
                       Concat("a divisor of H (", axes.width, ", query of shape ", ShapeText(shape), ")"));
     }
     if (scene.layout->input != AxisOrder::kBSH && axes.heads != scene.query_heads) {
-        return Refuse("PFA-C7", "num_heads", std::to_string(scene.query_heads),
+        return Refuse("PFA-C7", "num_heads", QueryHeadsText(scene.query_heads),
                       Concat("the N axis of query (", axes.heads, ", shape ", ShapeText(shape), ")"),
                       OtherOrder(scene.layout->input, "query", shape, scene.query_heads));
     }
@@ -110,8 +110,10 @@ Status CheckLimits(const Scene& scene) {
     };
     for (const auto& row : rows) {
         if (row.given > row.limit) {
+            const bool one = &row == &rows[0] && scene.layout->input == AxisOrder::kBSH && scene.query_heads == 1;
             return Refuse(limits.rule, row.argument, Concat(row.what, " ", row.given),
-                          Concat(row.what, " at most ", row.limit));
+                          Concat(row.what, " at most ", row.limit),
+                          one ? "head_dim is H / num_heads, and num_heads is none or 1." : "");
         }
     }
     return OkStatus();

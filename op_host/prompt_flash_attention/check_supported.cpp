@@ -31,7 +31,11 @@ Status CheckSupported(const Scene& scene) {
     return CheckUnsupported(kPromptFlashAttention, kUnsupported, scene);
 }
 
-void MentionUnsupported(const Scene& scene, Status* status) {
+void Advise(const Scene& scene, Status* status) {
+    if (!scene.extended()) {
+        Scene lifted(scene.request, scene.soc, Contract::kExtended);
+        MentionExtended(CheckDocument(lifted), status);
+    }
     if (scene.soc.product == Product::kAtlasA2A3) {  // other products have other features, and no kernels at all
         MentionUnsupportedRow(kUnsupported, scene, status);
     }

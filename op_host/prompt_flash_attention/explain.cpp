@@ -81,7 +81,7 @@ void AddQuantisation(const Scene& scene, Page* page) {
     const Request& request = scene.request;
     page->Add("quantised", scene.int8_query()
                                ? "int8 query, key and value; deq_scale1 after Q K^T, quant_scale1 on the "
-                                 "probabilities, deq_scale2 after P V"
+                                 "exponentials, deq_scale2 after their product with value"
                                : "query, key and value are not");
     if (request.quant_scale2) {
         page->Add("quantised", Concat("attention_out: int8, quant_scale2 ",
@@ -102,7 +102,7 @@ Status Explain(const PromptFlashAttentionRequest& request, const Soc& soc, Contr
     using namespace pfa;
     Scene scene(request, soc, contract);
     if (Status status = CheckDocument(scene); !status.ok()) {
-        MentionUnsupported(scene, &status);
+        Advise(scene, &status);
         return status;
     }
     const bool empty = scene.empty_query() || scene.empty_keys();

@@ -14,7 +14,7 @@ using pfa::Scene;
 // PFA-C17: with nothing to compute, what is not built does not matter.
 Status CheckAndInfer(Scene& scene, AttentionOutputs* outputs) {
     if (Status status = pfa::CheckDocument(scene); !status.ok()) {
-        pfa::MentionUnsupported(scene, &status);
+        pfa::Advise(scene, &status);
         return status;
     }
     if (!scene.empty_query() && !scene.empty_keys()) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "common/lengths.h"
@@ -15,7 +16,8 @@ inline constexpr const char* kPromptFlashAttention = "npu_prompt_flash_attention
 
 struct PromptFlashAttentionRequest {
     static constexpr const char* kOperator = kPromptFlashAttention;
-    static constexpr bool kHasLse = false;  // is softmax_lse a result of the operator?
+    static constexpr bool kHasLse = false;                             // is softmax_lse a result of the operator?
+    static constexpr std::initializer_list<const char*> kStated = {};  // arguments without a default
 
     OptionalTensor query;  // required; empty here means the caller passed none (161001)
     OptionalTensor key;    // required

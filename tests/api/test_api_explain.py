@@ -18,6 +18,7 @@ from ascend_attention import AttentionError, AttentionNotSupported, check, expla
 
 RULES = list(read_rules(Path(__file__).parents[1] / "conformance" / "fia_v2_rules.txt"))
 CODES = {"refuse": 161002, "null": 161001, "later": 561003}
+GOLDEN = "ascend_attention.golden.fused_infer_attention_score_v2 computes it."
 
 
 def arguments(**changes: Any) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def test_what_is_not_built_yet_is_explained() -> None:
         "sequence 0: 4 queries, 4 keys; every row sees keys 0 to 3",
         "sequence 1: 5 queries, 3 keys; every row sees keys 0 to 2",
     ]
-    assert line(text, "runs") == "not supported yet: input_layout 'TND'; so far: BSH, BSND, BNSD, BNSD_BSND"
+    assert line(text, "runs") == "not supported yet: input_layout 'TND'; so far: BSH, BSND, BNSD, BNSD_BSND. " + GOLDEN
     with pytest.raises(AttentionNotSupported, match="input_layout"):
         check(OPERATOR, **packed)
 
