@@ -125,7 +125,7 @@ def require_one_device(function: str, tensors: Mapping[str, Any]) -> None:
 
 def numpy_descriptor(array: np.ndarray) -> Descriptor:
     # Bytes in the other order are another type to us; its name ("float16") would not say so.
-    name = array.dtype.name if array.dtype.isnative else array.dtype.str
+    name = array.dtype.name if array.dtype.isnative else f"{array.dtype.name} in the other byte order"
     return array.__array_interface__["data"][0], name, array.shape, array.flags.c_contiguous
 
 

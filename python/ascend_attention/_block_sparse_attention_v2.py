@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ascend_attention import _call
+from ascend_attention._other_names import suggesting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,7 @@ SIGNATURE = _call.Signature(
 )  # fmt: skip
 
 
+@suggesting
 def block_sparse_attention_v2(
     query: Array,
     key: Array,
@@ -134,6 +136,7 @@ def block_sparse_attention_v2(
     return _call.run(SIGNATURE, arguments)  # type: ignore[no-any-return]
 
 
+@suggesting
 def npu_block_sparse_attention(
     query: Array,
     key: Array,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ascend_attention import _call
+from ascend_attention._other_names import suggesting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +41,7 @@ SIGNATURE = _call.Signature(
 )  # fmt: skip
 
 
+@suggesting
 def npu_fused_infer_attention_score_v2(
     query: Array,
     key: Array,

@@ -14,6 +14,7 @@ from ascend_attention import _fused_infer_attention_score_v2 as fia_v2
 from ascend_attention import _prompt_flash_attention as pfa
 from ascend_attention._arguments import refuse
 from ascend_attention._errors import AttentionError as AttentionError  # documented below
+from ascend_attention._other_names import unknown_argument, version_1_help
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,11 @@ def _read(
     name = op if isinstance(op, str) else getattr(op, "__name__", "")
     operator = OPERATORS.get(name)
     if operator is None or not (isinstance(op, str) or op is operator.function):
-        refuse(caller, "op", repr(op), ", ".join(OPERATORS))
+        refuse(caller, "op", repr(op), ", ".join(OPERATORS) + version_1_help(name))
+    signature = inspect.signature(operator.function)
     try:
-        bound = inspect.signature(operator.function).bind(*positional, **arguments)
+        bound = signature.bind(*positional, **arguments)
     except TypeError as error:
-        raise TypeError(f"{name}: {error}") from None
+        raise TypeError(f"{name}: {unknown_argument(signature.parameters, arguments) or error}") from None
     bound.apply_defaults()
     return operator.signature.name, _call.shapes_described(operator.signature, bound.arguments)

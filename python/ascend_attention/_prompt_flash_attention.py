@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ascend_attention import _call
+from ascend_attention._other_names import suggesting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +32,7 @@ SIGNATURE = _call.Signature(
 )  # fmt: skip
 
 
+@suggesting
 def npu_prompt_flash_attention(
     query: Array,
     key: Array,

@@ -137,6 +137,8 @@ class simulator(_Block[SimulatorRun]):
 
     def __init__(self, soc: str = "Ascend910B2", mode: str = "fast", costs: str | None = None) -> None:
         super().__init__("simulator")
+        if soc in ("fast", "checked", "timed"):
+            refuse("simulator", "soc", repr(soc), f'the name of a processor; the mode goes by its name: mode="{soc}"')
         self._soc, self._mode = as_text("simulator", "soc", soc), as_text("simulator", "mode", mode)
         self._costs = None if costs is None else as_text("simulator", "costs", costs)
         self._machine(_core.settings_around(None, machine=False, contract=False))  # refuses

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,18 @@ from ascend_attention import AttentionError, AttentionNotSupported, check, expla
 RULES = list(read_rules(Path(__file__).parents[1] / "conformance" / "fia_v2_rules.txt"))
 CODES = {"refuse": 161002, "null": 161001, "later": 561003}
 GOLDEN = "ascend_attention.golden.fused_infer_attention_score_v2 computes it."
+
+OTHER_NAMES = {
+    "num_heads": "did you mean 'num_query_heads'?",
+    "scale": "did you mean 'softmax_scale'?",
+    "scale_value": "did you mean 'softmax_scale'?",
+    "actual_seq_lengths": "did you mean 'actual_seq_qlen'?",
+    "actual_seq_lengths_kv": "did you mean 'actual_seq_kvlen'?",
+    "value_antiquant_mode": "did you mean 'value_quant_mode'?",
+    "antiquant_scale": "here dequant_scale_key and dequant_scale_value, one tensor each",
+    "softmax_lse_flag": "did you mean 'return_softmax_lse'?",
+    "attn_mask": "did you mean 'atten_mask'?",
+}
 
 
 def arguments(**changes: Any) -> dict[str, Any]:
@@ -175,8 +188,21 @@ def test_the_operator_is_given_by_name_or_as_the_function() -> None:
 def test_wrong_arguments_are_type_errors_of_the_operator() -> None:
     with pytest.raises(TypeError, match=f"^{OPERATOR}: missing a required argument: 'value'"):
         check(OPERATOR, np.zeros(1), np.zeros(1))
-    with pytest.raises(TypeError, match=f"^{OPERATOR}: got an unexpected keyword argument 'num_heads'"):
-        explain(OPERATOR, **arguments(num_heads=4))
+    function = ascend_attention.npu_fused_infer_attention_score_v2
+    for call in (function, partial(check, OPERATOR), partial(explain, OPERATOR)):
+        for old, new in OTHER_NAMES.items():
+            given = {**arguments(), old: 1}
+            text = f"{OPERATOR}: got an unexpected keyword argument {old!r}; {new}"
+            with pytest.raises(TypeError, match=f"^{re.escape(text)}"):
+                call(**given)
+    with pytest.raises(TypeError, match=r"'num_query_heads'; did you mean 'num_heads'\?"):
+        ascend_attention.npu_prompt_flash_attention(1, 2, 3, num_query_heads=4)
+    with pytest.raises(TypeError, match=r"'input_layout'; did you mean 'q_input_layout' and 'kv_input_layout'\?"):
+        check("block_sparse_attention_v2", 1, 2, 3, input_layout="TND")
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):
+        check(OPERATOR, colour=4)
+    with pytest.raises(AttentionError, match=r"attention_score is version 1, and here is \w+_v2: num_heads is"):
+        check("npu_fused_infer_attention_score", **arguments())
     with pytest.raises(TypeError, match=f"^{OPERATOR}: num_query_heads: given 4.0"):
         explain(OPERATOR, **arguments(num_query_heads=4.0))
 
@@ -223,3 +249,21 @@ def test_lengths_of_queries_with_rope_and_head_dim_512() -> None:
     assert out[0].all() and out[1, :1].all() and not out[1, 1:].any()
     with pytest.raises(AttentionError, match="FIA-C37"):
         check(OPERATOR, **call(3, [3, 4]))
+
+
+def test_near_misses_say_what_was_meant() -> None:
+    swapped = np.zeros((2, 6, 4, 32), np.dtype(np.float16).newbyteorder())
+    with pytest.raises(AttentionError, match="query: given float16 in the other byte order; allowed: "):
+        check(OPERATOR, swapped, swapped, swapped)
+    for soc in ("ascend910b2", "910B2", "Ascend_910_B2"):
+        with pytest.raises(AttentionError, match=r"Did you mean 'Ascend910B2'\?"):
+            ascend_attention.simulator(soc)
+    with pytest.raises(AttentionError, match="Plain Ascend910A"):
+        ascend_attention.simulator("Ascend910B")
+    with pytest.raises(AttentionError, match='the mode goes by its name: mode="timed"'):
+        ascend_attention.simulator("timed")
+    page = np.zeros((4, 16, 64), np.float16)
+    with pytest.raises(ascend_attention.golden.GoldenError, match="block_size: is needed with block_table"):
+        ascend_attention.golden.fused_infer_attention_score_v2(
+            page[:1], page, page, block_table=np.zeros((1, 1), np.int32), actual_seq_kvlen=[3]
+        )

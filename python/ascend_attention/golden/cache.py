@@ -226,7 +226,8 @@ def _paged(
         raise GoldenError(length_argument, f"has {entries} entries for {batch} sequences of query")
     block_size = as_integer(block_size, "block_size")
     if block_size < 1:
-        raise GoldenError("block_size", f"{block_size} is not positive")
+        said = "is needed with block_table" if block_size == 0 else f"{block_size} is not positive"
+        raise GoldenError("block_size", f"{said}: it says how many tokens a block of the cache holds")
     counts = per_batch(lengths, [table.shape[1] * block_size] * batch, length_argument)
 
     def source(cache: Any, argument: str) -> Source:

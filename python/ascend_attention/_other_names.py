@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of arguments that an operator does not have: what was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+FIA_V1 = "npu_fused_infer_attention_score"
+
+# The one idea behind names that differ between FIA, its older version, PFA and block-sparse attention.
+_SAME = (
+    ("num_heads", "num_query_heads"),
+    ("scale", "scale_value", "softmax_scale"),
+    ("actual_seq_lengths", "actual_seq_qlen"),
+    ("actual_seq_lengths_kv", "actual_seq_kvlen"),
+    ("key_antiquant_scale", "dequant_scale_key"),
+    ("key_antiquant_offset", "dequant_offset_key"),
+    ("key_antiquant_mode", "key_quant_mode"),
+    ("value_antiquant_scale", "dequant_scale_value"),
+    ("value_antiquant_offset", "dequant_offset_value"),
+    ("value_antiquant_mode", "value_quant_mode"),
+    ("key_rope_antiquant_scale", "dequant_scale_key_rope"),
+    ("quant_scale2", "quant_scale_out"),
+    ("quant_offset2", "quant_offset_out"),
+    ("softmax_lse_flag", "return_softmax_lse"),
+    ("input_layout", "q_input_layout"),
+    ("input_layout", "kv_input_layout"),
+)
+# Of the older version of FIA alone.
+_GONE = {
+    "antiquant_scale": "dequant_scale_key and dequant_scale_value, one tensor each",
+    "antiquant_offset": "dequant_offset_key and dequant_offset_value, one tensor each",
+    "antiquant_mode": "key_quant_mode and value_quant_mode",
+}
+
+
+def version_1_help(name: object) -> str:
+    """What to say to somebody who asks for the older version of FIA, else an empty text."""
+    if name != FIA_V1:
+        return ""
+    names = ", ".join(f"{old[0]} is {old[-1]}" for old in _SAME[:5])
+    return f"; {FIA_V1} is version 1, and here is {FIA_V1}_v2: {names}, and so on"
+
+
+def suggestion(unknown: str, known: Iterable[str]) -> str:
+    """The argument that ``unknown`` probably stands for, as a question to append to an error, or an empty text."""
+    known = list(known)
+    if unknown in _GONE and "dequant_scale_key" in known:
+        return f"; here {_GONE[unknown]}"
+    meant = [name for same in _SAME if unknown in same for name in same if name in known]
+    if not meant:
+        meant = difflib.get_close_matches(unknown, known, n=1)
+    return f"; did you mean {' and '.join(repr(name) for name in meant)}?" if meant else ""
+
+
+def unknown_argument(known: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """What a TypeError says of the first given argument that is not known, or an empty text."""
+    for name in given:
+        if name not in known:
+            return f"got an unexpected keyword argument {name!r}{suggestion(name, known)}"
+    return ""
+
+
+def suggesting(function: Function) -> Function:
+    """The function, whose TypeError for an unknown argument says which one was probably meant."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*positional: Any, **arguments: Any) -> Any:
+        try:
+            return function(*positional, **arguments)
+        except TypeError:
+            text = unknown_argument(known, arguments)
+            if text:
+                raise TypeError(f"{function.__name__}: {text}") from None
+            raise
+
+    return call  # type: ignore[return-value]
