@@ -54,8 +54,8 @@ def test_padding_has_no_influence(case: FiaCase, flow: str) -> None:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("flow", ["exact", "device"])
-def test_a_bias_of_minus_infinity_hides_nothing(flow: str) -> None:
-    """Such a pair weighs nothing; a row of nothing else divides zero by zero."""
+def test_a_bias_of_minus_infinity_leaves_no_weight(flow: str) -> None:
+    """A row of nothing else is like one that sees no key, and a sink is all that such a row's sum has."""
     query, key = np.ones((1, 1, 3, 16), np.float16), np.ones((1, 1, 4, 16), np.float16)
     value = np.arange(1, 65, dtype=np.float16).reshape(1, 1, 4, 16)
     bias = np.zeros((1, 1, 3, 4), np.float16)
@@ -64,7 +64,17 @@ def test_a_bias_of_minus_infinity_hides_nothing(flow: str) -> None:
         query, key, value, pse_shift=bias, input_layout="BNSD", return_softmax_lse=True, dtype_flow=flow
     )
     assert np.isfinite(out[0, 0, 0]).all() and (out[0, 0, 2] == value[0, 0, 3]).all() and lse[0, 0, 2, 0] == 16
-    assert np.isnan(out[0, 0, 1]).all() and np.isnan(lse[0, 0, 1]).all()
+    assert (out[0, 0, 1] == 0).all() and lse[0, 0, 1, 0] == np.inf
+    out, lse = fused_infer_attention_score_v2(
+        query, key, value, pse_shift=bias, learnable_sink=np.float16([2]), input_layout="BNSD", return_softmax_lse=True,
+        dtype_flow=flow,
+    )  # fmt: skip
+    assert (out[0, 0, 1] == 0).all() and lse[0, 0, 1, 0] == 2
+    query[0, 0, 0, 0] = np.nan
+    out, _ = fused_infer_attention_score_v2(
+        query, key, value, pse_shift=bias, input_layout="BNSD", return_softmax_lse=True, dtype_flow=flow
+    )
+    assert np.isnan(out[0, 0, 0]).all() and (out[0, 0, 1] == 0).all()
 
 
 def test_rows_without_keys_and_padding_rows() -> None:

@@ -147,21 +147,27 @@ def _softmax_times_value(
     maximum = scores.max(axis=2, keepdims=True)
     if sink is not None:
         maximum = np.maximum(maximum, sink)
-    maximum[:, ~seen] = 0
+    nothing = _nothing(maximum, seen)
+    maximum[nothing] = 0
     scores -= maximum
     weights = np.exp(scores, out=scores)
     total = weights.sum(axis=2, keepdims=True)
     if sink is not None:
         total += np.exp(sink - maximum)
-    total[:, ~seen] = 1
+    total[nothing] = 1
     output = _weighted_sum(flow.operand(weights, total), kept, value)
     if flow.after != 1:
         output *= output.dtype.type(flow.after)
     output /= total
     lse = (maximum + np.log(total))[..., 0]
-    output[:, ~seen] = 0
-    lse[:, ~seen] = np.inf
+    output[nothing[..., 0]] = 0
+    lse[nothing[..., 0]] = np.inf
     return output, lse
+
+
+def _nothing(maximum: Array, seen: Array) -> Array:
+    """(heads, rows, 1): rows that see no key, and rows whose every score is -infinity: without any weight."""
+    return np.asarray(np.isneginf(maximum) | ~seen[None, :, None])
 
 
 def _softmax_times_value_by_tiles(
@@ -191,11 +197,12 @@ def _softmax_times_value_by_tiles(
         total = total * keep + weights.sum(axis=2, keepdims=True)
         output = output * keep + _product(flow.operand(weights, total), value[part]) * after
         maximum = higher
-    total[:, ~seen] = 1
+    nothing = _nothing(maximum, seen)
+    total[nothing] = 1
     output /= total
     lse = (maximum + np.log(total))[..., 0]
-    output[:, ~seen] = 0
-    lse[:, ~seen] = np.inf
+    output[nothing[..., 0]] = 0
+    lse[nothing[..., 0]] = np.inf
     return output, lse
 
 
