@@ -40,66 +40,39 @@ StatusCode CodeOf(const std::string& name) {
     throw std::runtime_error("no such verdict: " + name);
 }
 
-// What tells one operator from another here; one such struct per operator.
-struct FusedInferAttentionScoreV2 {
-    using Request = FusedInferAttentionScoreV2Request;
+// What is asked of each operator; the names of its rules are all that differs.
+template <class RequestType>
+struct OperatorOf {
+    using Request = RequestType;
     using Outputs = AttentionOutputs;
+
+    static Status Infer(const Request& request, const Soc& soc, Contract contract, Outputs* outputs) {
+        return InferOutputs(request, soc, contract, outputs);
+    }
+    static Status PlanFor(const Request& request, const Soc& soc, Contract contract) {
+        Prepared prepared;
+        return Prepare(request, soc, contract, &prepared);
+    }
+    // Results that a case does not give are as inferred.
+    static Status Accept(const Request& request, const Outputs& outputs, const case_file::Results& results) {
+        const auto fitting = [](const std::optional<TensorView>& given, const OutputSpec& spec) {
+            return given ? *given : MakeTensorView(nullptr, NameOf(spec.dtype), spec.shape, true);
+        };
+        return CheckOutputs(request, outputs, fitting(results.attention_out, outputs.attention_out),
+                            Request::kHasLse ? fitting(results.softmax_lse, outputs.softmax_lse) : TensorView());
+    }
+};
+
+struct FusedInferAttentionScoreV2 : OperatorOf<FusedInferAttentionScoreV2Request> {
     static constexpr const char* kRules = "\"(FIA-[A-Z]+[0-9]+)\"";
-
-    static Status Infer(const Request& request, const Soc& soc, Contract contract, Outputs* outputs) {
-        return InferOutputs(request, soc, contract, outputs);
-    }
-    static Status PlanFor(const Request& request, const Soc& soc, Contract contract) {
-        Prepared prepared;
-        return Prepare(request, soc, contract, &prepared);
-    }
-    static Status Accept(const Request& request, const Outputs& outputs, const case_file::Results& results) {
-        const auto fitting = [](const OutputSpec& spec) {
-            return MakeTensorView(nullptr, NameOf(spec.dtype), spec.shape, true);
-        };
-        return CheckOutputs(request, outputs,
-                            results.attention_out ? *results.attention_out : fitting(outputs.attention_out),
-                            results.softmax_lse ? *results.softmax_lse : fitting(outputs.softmax_lse));
-    }
 };
 
-struct PromptFlashAttention {
-    using Request = PromptFlashAttentionRequest;
-    using Outputs = AttentionOutputs;
+struct PromptFlashAttention : OperatorOf<PromptFlashAttentionRequest> {
     static constexpr const char* kRules = "\"(PFA-[A-Z]+[0-9]+)\"";
-
-    static Status Infer(const Request& request, const Soc& soc, Contract contract, Outputs* outputs) {
-        return InferOutputs(request, soc, contract, outputs);
-    }
-    static Status PlanFor(const Request& request, const Soc& soc, Contract contract) {
-        Prepared prepared;
-        return Prepare(request, soc, contract, &prepared);
-    }
-    static Status Accept(const Request& request, const Outputs& outputs, const case_file::Results& results) {
-        return CheckOutputs(request, outputs, *results.attention_out, TensorView());
-    }
 };
 
-struct BlockSparseAttentionV2 {
-    using Request = BlockSparseAttentionV2Request;
-    using Outputs = AttentionOutputs;
+struct BlockSparseAttentionV2 : OperatorOf<BlockSparseAttentionV2Request> {
     static constexpr const char* kRules = "\"(BSA-[A-Z]+[0-9]+)\"";
-
-    static Status Infer(const Request& request, const Soc& soc, Contract contract, Outputs* outputs) {
-        return InferOutputs(request, soc, contract, outputs);
-    }
-    static Status PlanFor(const Request& request, const Soc& soc, Contract contract) {
-        Prepared prepared;
-        return Prepare(request, soc, contract, &prepared);
-    }
-    static Status Accept(const Request& request, const Outputs& outputs, const case_file::Results& results) {
-        const auto fitting = [](const OutputSpec& spec) {
-            return MakeTensorView(nullptr, NameOf(spec.dtype), spec.shape, true);
-        };
-        return CheckOutputs(request, outputs,
-                            results.attention_out ? *results.attention_out : fitting(outputs.attention_out),
-                            results.softmax_lse ? *results.softmax_lse : fitting(outputs.softmax_lse));
-    }
 };
 
 // One line of a file.
