@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timing replay on hand-made streams whose times can be worked out on paper, with a cost table of round figures.
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cpp/check.h"
+#include "timing/agenda.h"
 #include "timing/critical_path.h"
 #include "timing/memory_words.h"
 #include "timing/program.h"
 #include "timing/replay.h"
+#include "timing/replay_all.h"
 
 namespace {
 
@@ -461,9 +465,76 @@ void WhatCannotBeReplayedIsRefused() {
     CHECK(!Refusal([&] { Run({{&hangs}}); }).empty());
 }
 
+void AppointmentsComeInOrder() {
+    Agenda agenda;
+    std::vector<Appointment> waiting;  // in the order they were made
+    unsigned random = 1;
+    const auto draw = [&](unsigned below) { return (random = random * 1664525U + 1013904223U) / 65536U % below; };
+    double now = 0;
+    int wrong = 0;
+    for (int round = 0; round < 20000; ++round) {
+        // Grows to some hundreds, shrinks again; many have the same time.
+        if (waiting.empty() || draw(100) < (round % 4000 < 2000 ? 60U : 40U)) {
+            const Appointment made{now + draw(12), static_cast<int>(draw(72)), static_cast<int>(draw(7))};
+            const bool next = std::all_of(waiting.begin(), waiting.end(),
+                                          [&](const Appointment& other) { return made.time < other.time; });
+            wrong += agenda.WouldBeNext(made.time) != next ? 1 : 0;
+            agenda.Add(made);
+            waiting.push_back(made);
+            continue;
+        }
+        const auto first = std::min_element(waiting.begin(), waiting.end(), [](const auto& a, const auto& b) {
+            return a.time < b.time;  // of several the one made first
+        });
+        const Appointment taken = agenda.Take();
+        wrong += taken.time != first->time || taken.core != first->core || taken.pipe != first->pipe ? 1 : 0;
+        now = taken.time;
+        waiting.erase(first);
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK_EQ(agenda.empty(), waiting.empty());
+}
+
+void ReplaysDoNotDependOnThreads() {
+    std::vector<Program> programs(6);
+    for (std::size_t core = 0; core < programs.size(); ++core) {
+        for (unsigned i = 0; i < 40; ++i) {
+            const auto offset = static_cast<std::uint32_t>(core * 4096 + i * 96);
+            programs[core].Move(Pipe::kMte2, offset, 96, false).Flag(Pipe::kMte2, Pipe::kVector);
+            programs[core].Do(Pipe::kVector, 3).Flag(Pipe::kVector, Pipe::kMte3);
+            programs[core].Move(Pipe::kMte3, 1000000 + offset, 96, true);
+        }
+    }
+    std::vector<ReplayCore> cores;
+    for (const Program& program : programs) {
+        cores.push_back(ReplayCore{&program.stream, static_cast<std::uint32_t>(cores.size()), false});
+    }
+    ReplaySettings settings;
+    settings.costs = &CostTable::Default(CostSource::kMeasured);
+    settings.clock_hz = 1e9;
+    settings.l2_bytes = 1 << 20;
+    const auto alone = ReplayAll(cores, settings, 1);
+    CHECK(alone[0].cycles < alone[1].cycles && alone[1].cycles < alone[2].cycles);
+    for (const int threads : {2, 3, 8}) {
+        const auto shared = ReplayAll(cores, settings, threads, 7);
+        for (std::size_t i = 0; i < kAssumptions; ++i) {
+            CHECK_EQ(shared[i].cycles, alone[i].cycles);
+            CHECK_EQ(shared[i].traffic.hbm_read, alone[i].traffic.hbm_read);
+            CHECK_EQ(shared[i].cores[5].finish, alone[i].cores[5].finish);
+            CHECK_EQ(shared[i].cores[5].steps.size(), i == 1 ? programs[5].stream.steps.size() : 0);
+        }
+    }
+    programs[3].Sync(StepKind::kCrossWait, Pipe::kScalar, 0, 3);
+    for (const int threads : {1, 2, 3}) {
+        CHECK_EQ(Refusal([&] { ReplayAll(cores, settings, threads, 7); }), "timing: a core never came to its end");
+    }
+}
+
 }  // namespace
 
 int main() {
+    AppointmentsComeInOrder();
+    ReplaysDoNotDependOnThreads();
     PipesWorkInOrderAndTogether();
     BarriersAndFlagsWaitForResults();
     LaterWorkOfAnotherPipeOvertakes();

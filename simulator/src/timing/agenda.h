@@ -2,6 +2,7 @@
 // What a replay has still to do, in order of time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,113 +17,104 @@ struct Appointment {
     int pipe = 0;
 };
 
-// A heap. Appointments of one time come in the order they were made. Times are never negative.
+// Sorted, with room at both ends. Appointments of one time come in the order they were made. Times are never negative.
+// A pipe that has just worked is mostly one of the last to go on: a new appointment finds its place after a few looks
+// from the end, where a heap takes as many steps as it is deep.
 class Agenda {
 public:
-    bool empty() {
-        Close();
-        return entries_.empty();
+    bool empty() const { return begin_ == end_; }
+
+    Appointment Take() {
+        const Appointment first = Next();
+        ++begin_;
+        return first;
     }
 
-    // Its place is kept free until something else is asked for: the pipe that goes on mostly makes its next appointment
-    // first, and one pass through the heap does for both.
-    Appointment Take() {
-        Close();
-        open_ = true;
-        const Entry& first = entries_.front();
-        const auto who = static_cast<int>(first.order_and_who & (kWho - 1));
-        return Appointment{TimeOf(first), who / kPipes, who % kPipes};
+    // Who comes next, as things stand. There is somebody.
+    Appointment Next() const {
+        return Appointment{TimeOf(times_[begin_]), static_cast<int>(who_[begin_] / kPipes),
+                           static_cast<int>(who_[begin_] % kPipes)};
     }
 
     void Add(const Appointment& appointment) {
-        const auto who = static_cast<std::uint64_t>(appointment.core * kPipes + appointment.pipe);
-        const Entry entry{BitsOf(appointment.time), made_++ * kWho + who};
-        if (open_) {
-            open_ = false;
-            Sink(entry);
-            return;
+        if (end_ == times_.size()) {
+            MakeRoom();
         }
-        entries_.push_back(entry);
-        Rise(entry, entries_.size() - 1);
+        const std::uint64_t time = BitsOf(appointment.time);
+        std::size_t at = PlaceOf(time);
+        if (at == end_) {
+            ++end_;
+        } else if (begin_ > 0 && at - begin_ < end_ - at) {
+            MoveDown(begin_, at);
+            --begin_;
+            --at;
+        } else {
+            MoveUp(at, end_);
+            ++end_;
+        }
+        times_[at] = time;
+        who_[at] = static_cast<std::uint32_t>(appointment.core) * kPipes + static_cast<std::uint32_t>(appointment.pipe);
     }
 
     // Whether an appointment for `time`, made now, would come next.
-    bool WouldBeNext(double time) const {
-        const std::uint64_t bits = BitsOf(time);
-        const auto after = [&](std::size_t at) { return at >= entries_.size() || bits < entries_[at].time; };
-        return open_ ? after(1) && after(2) : after(0);
-    }
+    bool WouldBeNext(double time) const { return empty() || BitsOf(time) < times_[begin_]; }
 
 private:
-    static constexpr int kPipes = 8;
-    static constexpr std::uint64_t kWho = 1U << 16;  // 48 bits are left to number the appointments
+    static constexpr std::uint32_t kPipes = 8;
 
-    struct Entry {
-        std::uint64_t time;  // the bits of a double that is not negative sort as it does
-        std::uint64_t order_and_who;
-    };
     static std::uint64_t BitsOf(double time) {
         std::uint64_t bits = 0;
         std::memcpy(&bits, &time, sizeof bits);
         return bits;
     }
-    static double TimeOf(const Entry& entry) {
+    static double TimeOf(std::uint64_t bits) {
         double time = 0;
-        std::memcpy(&time, &entry.time, sizeof time);
+        std::memcpy(&time, &bits, sizeof time);
         return time;
     }
-    // Without a branch: which of two comes first is a toss of a coin.
-    static bool Before(const Entry& a, const Entry& b) {
-        const auto key = [](const Entry& entry) {
-            return static_cast<unsigned __int128>(entry.time) << 64 | entry.order_and_who;
-        };
-        return key(a) < key(b);
+
+    // After all that are not later.
+    std::size_t PlaceOf(std::uint64_t time) const {
+        constexpr int kLooks = 8;
+        const std::uint64_t* const times = times_.data();
+        std::size_t at = end_;
+        for (int look = 0; look < kLooks; ++look, --at) {
+            if (at == begin_ || times[at - 1] <= time) {
+                return at;
+            }
+        }
+        return static_cast<std::size_t>(std::upper_bound(times + begin_, times + at, time) - times);
     }
 
-    void Close() {
-        if (!open_) {
-            return;
+    void MoveUp(std::size_t from, std::size_t to) {
+        std::memmove(&times_[from] + 1, &times_[from], (to - from) * sizeof times_[0]);
+        std::memmove(&who_[from] + 1, &who_[from], (to - from) * sizeof who_[0]);
+    }
+    void MoveDown(std::size_t from, std::size_t to) {
+        std::memmove(&times_[from] - 1, &times_[from], (to - from) * sizeof times_[0]);
+        std::memmove(&who_[from] - 1, &who_[from], (to - from) * sizeof who_[0]);
+    }
+
+    // At the end: to the front, or in more memory when there is not much in front either.
+    void MakeRoom() {
+        constexpr std::size_t kFirst = 256;
+        const std::size_t size = end_ - begin_;
+        if (size > 0) {
+            std::memmove(times_.data(), times_.data() + begin_, size * sizeof times_[0]);
+            std::memmove(who_.data(), who_.data() + begin_, size * sizeof who_[0]);
         }
-        open_ = false;
-        const Entry last = entries_.back();
-        entries_.pop_back();
-        if (!entries_.empty()) {
-            Sink(last);
+        begin_ = 0;
+        end_ = size;
+        if (times_.size() < 4 * size || times_.empty()) {
+            times_.resize(std::max(kFirst, 2 * times_.size()));
+            who_.resize(times_.size());
         }
     }
 
-    // Fills the place at the top: those below move up, and the entry comes in at the bottom. It mostly stays there,
-    // since a pipe that has just worked is the last one to go on.
-    void Sink(const Entry& entry) {
-        Entry* const entries = entries_.data();
-        const std::size_t size = entries_.size();
-        std::size_t at = 0;
-        std::size_t child = 1;
-        for (; child + 1 < size; child = 2 * at + 1) {
-            child += Before(entries[child + 1], entries[child]) ? 1 : 0;
-            entries[at] = entries[child];
-            at = child;
-        }
-        if (child < size) {
-            entries[at] = entries[child];
-            at = child;
-        }
-        Rise(entry, at);
-    }
-
-    // `at` is free.
-    void Rise(const Entry& entry, std::size_t at) {
-        Entry* const entries = entries_.data();
-        while (at > 0 && Before(entry, entries[(at - 1) / 2])) {
-            entries[at] = entries[(at - 1) / 2];
-            at = (at - 1) / 2;
-        }
-        entries[at] = entry;
-    }
-
-    std::vector<Entry> entries_;
-    std::uint64_t made_ = 0;
-    bool open_ = false;  // the first entry has been taken
+    std::vector<std::uint64_t> times_;  // the bits of a double that is not negative sort as it does
+    std::vector<std::uint32_t> who_;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
 };
 
 }  // namespace ascend_attention::sim

@@ -65,10 +65,6 @@ std::string Join(const std::string& name, const std::string& dtype) { return nam
 
 }  // namespace
 
-double Cost::Occupancy(double units, double rows) const {
-    return std::max(minimum, fixed + std::max(per_unit * units, per_row * rows));
-}
-
 CostTable::CostTable(const std::string& instructions, const std::string& machine, CostSource source) {
     ReadInstructions(instructions, source);
     ReadMachine(machine, source);

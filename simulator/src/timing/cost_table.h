@@ -2,6 +2,7 @@
 // Cycles of instructions and figures of the machine, as rows of data (simulator/timing/*.csv) with their sources.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -26,7 +27,9 @@ struct Cost {
     double tail = 0;
     double per_row = 0;  // moves of rows that go by the row
 
-    double Occupancy(double units, double rows) const;
+    double Occupancy(double units, double rows) const {
+        return std::max(minimum, fixed + std::max(per_unit * units, per_row * rows));
+    }
 };
 
 // Figures nobody publishes exactly are ranges.

@@ -21,25 +21,8 @@ MemorySystem::MemorySystem(const MemoryFigures& figures)
     sets_ = reinterpret_cast<Set*>((start + alignof(Set) - 1) / alignof(Set) * alignof(Set));
 }
 
-std::uint64_t MemorySystem::SetOf(std::uint64_t line) const {
-    if (line < set_count_) {
-        return line;
-    }
-    // Neighbouring lines lie in neighbouring sets. A pitch that is a multiple of the number of sets would crowd one
-    // set; the upper bits are folded in, as caches do. Division by multiplication: it is done for every line.
-    const auto divide = [this](std::uint64_t number) {
-        const auto quotient = static_cast<std::uint64_t>(static_cast<unsigned __int128>(number) * reciprocal_ >> 64);
-        return number - quotient * set_count_ < set_count_ ? quotient : quotient + 1;
-    };
-    const std::uint64_t folded = line ^ (divide(line) * 0x9E3779B1U);
-    return folded - divide(folded) * set_count_;
-}
-
-bool MemorySystem::Touch(std::uint64_t line, bool write) {
-    Set* const set = sets_ + SetOf(line);
-    __builtin_prefetch(set + 1);  // of the next line, which somebody will want soon
-    Line* const lines = set->lines;
-    const auto wanted = static_cast<Line>(line + 1);
+bool MemorySystem::Use(Set& set, Line wanted, bool write) {
+    Line* const lines = set.lines;
     std::size_t way = 0;
     while (way < kWays - 1 && (lines[way] & ~kDirty) != wanted && lines[way] != 0) {
         ++way;
@@ -60,39 +43,8 @@ bool MemorySystem::Touch(std::uint64_t line, bool write) {
     return there;
 }
 
-void MemorySystem::TouchRow(std::uint64_t address, std::uint64_t bytes, bool write, std::uint64_t& missed_bytes) {
-    const std::uint64_t end = address + bytes;
-    for (std::uint64_t line = address / kLineBytes; line * kLineBytes < end; ++line) {
-        if (line == last_line_ && !write) {
-            continue;
-        }
-        if (!Touch(line, write)) {
-            // A store of a whole line needs nothing from HBM.
-            const std::uint64_t begin = line * kLineBytes;
-            if (!write || begin < address || begin + kLineBytes > end) {
-                missed_bytes += kLineBytes;
-            }
-        }
-        last_line_ = line;
-    }
-}
-
-// Straight to or from HBM, in whole lines.
-MemorySystem::Answer MemorySystem::MoveAround(const Transfer& transfer, double now) {
-    const bool dense = transfer.count0 == 1 || transfer.stride0 == transfer.row_bytes;
-    const std::uint64_t run = std::uint64_t{transfer.row_bytes} * (dense ? transfer.count0 : 1);
-    const std::uint64_t runs = std::uint64_t{transfer.count1} * (dense ? 1 : transfer.count0);
-    const std::uint64_t bytes = (run + kLineBytes - 1) / kLineBytes * kLineBytes * runs;
-    (transfer.write ? traffic_.hbm_written : traffic_.hbm_read) += bytes;
-    return Answer{hbm_.Serve(now, static_cast<double>(bytes)), !transfer.write};
-}
-
-MemorySystem::Answer MemorySystem::Move(const Transfer& transfer, double now) {
-    if (transfer.bypasses_l2) {
-        return MoveAround(transfer, now);
-    }
+std::uint64_t MemorySystem::TouchRows(const Transfer& transfer) {
     std::uint64_t missed = 0;
-    written_back_ = 0;
     const bool dense0 = transfer.stride0 == transfer.row_bytes || transfer.count0 == 1;
     const std::uint64_t run = dense0 ? std::uint64_t{transfer.row_bytes} * transfer.count0 : transfer.row_bytes;
     const std::uint32_t runs = dense0 ? 1 : transfer.count0;
@@ -102,17 +54,17 @@ MemorySystem::Answer MemorySystem::Move(const Transfer& transfer, double now) {
                      missed);
         }
     }
-    const std::uint64_t bytes = transfer.bytes();
-    (transfer.write ? traffic_.l2_written : traffic_.l2_read) += bytes;
-    traffic_.hbm_read += missed;
-    traffic_.hbm_written += written_back_;
-    Answer answer;
-    answer.missed = missed != 0 && !transfer.write;
-    answer.done = (transfer.write ? l2_write_ : l2_read_).Serve(now, static_cast<double>(bytes));
-    if (missed + written_back_ != 0) {
-        answer.done = std::max(answer.done, hbm_.Serve(now, static_cast<double>(missed + written_back_)));
-    }
-    return answer;
+    return missed;
+}
+
+// Straight to or from HBM, in whole lines.
+MemorySystem::Answer MemorySystem::MoveAround(const Transfer& transfer, double now) {
+    const bool dense = transfer.count0 == 1 || transfer.stride0 == transfer.row_bytes;
+    const std::uint64_t run = std::uint64_t{transfer.row_bytes} * (dense ? transfer.count0 : 1);
+    const std::uint64_t runs = std::uint64_t{transfer.count1} * (dense ? 1 : transfer.count0);
+    const std::uint64_t bytes = (run + kLineBytes - 1) / kLineBytes * kLineBytes * runs;
+    (transfer.write ? traffic_.hbm_written : traffic_.hbm_read) += bytes;
+    return Answer{hbm_.Serve(now, bytes), !transfer.write};
 }
 
 }  // namespace ascend_attention::sim

@@ -33,7 +33,39 @@ public:
         bool missed = false;  // at least one line came from HBM
     };
     // A transfer that starts now. Calls must come in order of time.
-    Answer Move(const Transfer& transfer, double now);
+    Answer Move(const Transfer& transfer, double now) {
+        if (transfer.bypasses_l2) {
+            return MoveAround(transfer, now);
+        }
+        std::uint64_t missed = 0;
+        written_back_ = 0;
+        const std::uint64_t run = std::uint64_t{transfer.row_bytes} * transfer.count0;
+        if (transfer.count1 == 1 && (transfer.count0 == 1 || transfer.stride0 == transfer.row_bytes)) {
+            TouchRow(transfer.address, run, transfer.write, missed);
+        } else {
+            missed = TouchRows(transfer);
+        }
+        const auto bytes = run * transfer.count1;
+        const auto from_hbm = missed + written_back_;
+        Answer answer;
+        answer.missed = missed != 0 && !transfer.write;
+        if (transfer.write) {
+            traffic_.l2_written += bytes;
+            answer.done = l2_write_.Serve(now, bytes);
+        } else {
+            traffic_.l2_read += bytes;
+            answer.done = l2_read_.Serve(now, bytes);
+        }
+        if (from_hbm != 0) {
+            traffic_.hbm_read += missed;
+            traffic_.hbm_written += written_back_;
+            const double served = hbm_.Serve(now, from_hbm);
+            answer.done = answer.done < served ? served : answer.done;
+        }
+        return answer;
+    }
+    // What the host will look at when bytes from there on move.
+    const void* PlaceOf(std::uint64_t address) const { return sets_ + SetOf(address / kLineBytes); }
     const MemoryTraffic& traffic() const { return traffic_; }
 
 private:
@@ -59,16 +91,57 @@ private:
     struct Server {
         double rate = 0;
         double free_at = 0;
-        double Serve(double now, double bytes) {
+        double Serve(double now, std::uint64_t count) {
+            const auto bytes = static_cast<double>(static_cast<std::int64_t>(count));  // quicker than unsigned
             free_at = (free_at > now ? free_at : now) + bytes / rate;
             return free_at;
         }
     };
 
-    std::uint64_t SetOf(std::uint64_t line) const;
+    std::uint64_t SetOf(std::uint64_t line) const {
+        if (line < set_count_) {
+            return line;
+        }
+        // Neighbouring lines lie in neighbouring sets. A pitch that is a multiple of the number of sets would crowd one
+        // set; the upper bits are folded in, as caches do. Division by multiplication: it is done for every line.
+        const auto divide = [this](std::uint64_t number) {
+            const auto quotient =
+                static_cast<std::uint64_t>(static_cast<unsigned __int128>(number) * reciprocal_ >> 64);
+            return number - quotient * set_count_ < set_count_ ? quotient : quotient + 1;
+        };
+        const std::uint64_t folded = line ^ (divide(line) * 0x9E3779B1U);
+        return folded - divide(folded) * set_count_;
+    }
     // Whether the line was there; it is afterwards.
-    bool Touch(std::uint64_t line, bool write);
-    void TouchRow(std::uint64_t address, std::uint64_t bytes, bool write, std::uint64_t& missed_bytes);
+    bool Touch(std::uint64_t line, bool write) {
+        Set* const set = sets_ + SetOf(line);
+        __builtin_prefetch(set + 1);  // of the next line, which somebody will want soon
+        const auto wanted = static_cast<Line>(line + 1);
+        const Line latest = set->lines[0];
+        return latest == (wanted | kDirty) || (latest == wanted && !write) || Use(*set, wanted, write);
+    }
+    bool Use(Set& set, Line wanted, bool write);
+    void TouchRow(std::uint64_t address, std::uint64_t bytes, bool write, std::uint64_t& missed_bytes) {
+        const std::uint64_t end = address + bytes;
+        std::uint64_t line = address / kLineBytes;
+        if (line * kLineBytes >= end) {
+            return;
+        }
+        do {
+            if (line == last_line_ && !write) {
+                continue;
+            }
+            if (!Touch(line, write)) {
+                // A store of a whole line needs nothing from HBM.
+                const std::uint64_t begin = line * kLineBytes;
+                if (!write || begin < address || begin + kLineBytes > end) {
+                    missed_bytes += kLineBytes;
+                }
+            }
+            last_line_ = line;
+        } while (++line * kLineBytes < end);
+    }
+    std::uint64_t TouchRows(const Transfer& transfer);  // bytes that were missing
 
     std::uint64_t set_count_ = 0;
     std::uint64_t reciprocal_ = 0;  // of set_count_, times 2^64

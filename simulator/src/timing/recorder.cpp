@@ -77,7 +77,8 @@ void EventRecorder::Operand(const sim::Operand& operand, bool write, const Regio
         }
         return;
     }
-    Transfer transfer;
+    // Filled where it stays: see Ring::Append.
+    Transfer& transfer = stream_.transfers.emplace_back();
     transfer.address = buffer->replay_base + (operand.address - buffer->begin) + region.offset;
     transfer.row_bytes = static_cast<std::uint32_t>(region.bytes);
     transfer.count0 = static_cast<std::uint32_t>(region.count0);
@@ -88,7 +89,6 @@ void EventRecorder::Operand(const sim::Operand& operand, bool write, const Regio
     transfer.shared = buffer->writable;
     transfer.bypasses_l2 = (operand.bypasses_l2 >> (write ? 1 : 0) & 1) != 0;
     (write ? written_bytes_ : read_bytes_) += transfer.bytes();
-    stream_.transfers.push_back(transfer);
     ++step_.transfers;
 }
 
@@ -111,9 +111,16 @@ void EventRecorder::End() {
     }
     key_.unaligned = IsUnaligned();
     polled_address_ = 0;
-    step_.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_, 0xFFFFFFFFU));
-    step_.instruction = static_cast<std::uint16_t>(instructions_.Of(key_, stream_.instructions));
-    stream_.steps.push_back(step_);
+    Step& step = stream_.steps.emplace_back();
+    step.pipe = step_.pipe;
+    step.target = step_.target;
+    step.id = step_.id;
+    step.instruction = static_cast<std::uint16_t>(instructions_.Of(key_, stream_.instructions));
+    step.transfers = step_.transfers;
+    step.first_transfer = step_.first_transfer;
+    step.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_, 0xFFFFFFFFU));
+    step.rows = step_.rows;
+    step.site = step_.site;
 }
 
 bool EventRecorder::IsUnaligned() const {
@@ -197,13 +204,12 @@ void EventRecorder::Scalar(const char* name, Site site) {
 }
 
 void EventRecorder::Sync(StepKind kind, Pipe pipe, int target, int id, Site site) {
-    Step step;
+    Step& step = stream_.steps.emplace_back();
     step.kind = kind;
     step.pipe = pipe;
     step.target = static_cast<std::uint8_t>(target);
     step.id = static_cast<std::uint8_t>(id);
     step.site = sites_.Of(site, stream_.sites);
-    stream_.steps.push_back(step);
 }
 
 }  // namespace ascend_attention::sim

@@ -7,26 +7,38 @@
 
 namespace ascend_attention::sim {
 
-void Replayer::Issue(int index, double now) {
-    CoreState& state = core(index);
-    constexpr int kAhead = 4;  // steps; other cores come first, and by then it is there
-    const std::vector<Step>& steps = state.stream->steps;
-    if (state.hold == Hold::kQueue) {
-        state.Delay(now, Cause::kQueue, state.pipes[state.held_by].last);
+[[gnu::always_inline]] inline bool Replayer::Enqueue(int index, CoreState& state, int pipe) {
+    PipeState& queue = state.pipes[pipe];
+    if (queue.entries.size() >= figures_.queue_depth) {
+        state.hold = Hold::kQueue;
+        state.held_by = pipe;
+        return false;
     }
-    state.hold = Hold::kNone;
-    while (state.next < steps.size()) {
-        const Step& step = steps[state.next];
-        __builtin_prefetch(&step + kAhead);
-        if (!IssueOne(index, state, step)) {
-            return;
-        }
-        ++state.next;
+    const Step& step = state.steps[state.next];
+    const bool instruction = step.kind == StepKind::kInstruction;
+    const bool sets_mask = instruction && step.pipe == Pipe::kVector && step.id != 0;
+    state.Spend(instruction ? figures_.issue + (sets_mask ? figures_.mask : 0) : figures_.sync_issue);
+    QueueEntry& entry = queue.entries.Append();
+    entry.step = state.next;
+    entry.cause = state.scalar_cause;
+    entry.issued = state.scalar_time;
+    entry.by = state.scalar_by;
+    if (queue.entries.size() == 1 && !queue.parked) {
+        Schedule(index, pipe, std::max(state.scalar_time, queue.free_at));
     }
-    state.hold = Hold::kEnd;
+    return true;
 }
 
-bool Replayer::IssueOne(int index, CoreState& state, const Step& step) {
+[[gnu::always_inline]] inline bool Replayer::IssueOne(int index, CoreState& state, const Step& step) {
+    if (step.kind == StepKind::kInstruction) {  // nearly all of them: no jump through a table
+        if (step.pipe != Pipe::kScalar) {
+            return Enqueue(index, state, static_cast<int>(step.pipe));
+        }
+        const double start = state.scalar_time;
+        state.Spend(state.CostOf(step).Occupancy(step.units, 0));
+        Note(state, start, state.scalar_cause, state.scalar_by);
+        return true;
+    }
     switch (step.kind) {
         case StepKind::kCrossWait:
             return PassCrossWait(state, step);
@@ -48,35 +60,27 @@ bool Replayer::IssueOne(int index, CoreState& state, const Step& step) {
             }
             break;
         case StepKind::kInstruction:
-            if (step.pipe == Pipe::kScalar) {
-                const double start = state.scalar_time;
-                state.Spend(state.CostOf(step).Occupancy(step.units, 0));
-                Note(state, start, state.scalar_cause, state.scalar_by);
-                return true;
-            }
-            break;
         case StepKind::kCrossSet:
             break;
     }
     return Enqueue(index, state, static_cast<int>(step.pipe));
 }
 
-bool Replayer::Enqueue(int index, CoreState& state, int pipe) {
-    PipeState& queue = state.pipes[pipe];
-    if (queue.entries.size() >= figures_.queue_depth) {
-        state.hold = Hold::kQueue;
-        state.held_by = pipe;
-        return false;
+void Replayer::Issue(int index, double now) {
+    CoreState& state = core(index);
+    if (state.hold == Hold::kQueue) {
+        state.Delay(now, Cause::kQueue, state.pipes[state.held_by].last);
     }
-    const Step& step = state.stream->steps[state.next];
-    const bool instruction = step.kind == StepKind::kInstruction;
-    const bool sets_mask = instruction && step.pipe == Pipe::kVector && step.id != 0;
-    state.Spend(instruction ? figures_.issue + (sets_mask ? figures_.mask : 0) : figures_.sync_issue);
-    queue.entries.push_back(QueueEntry{state.next, state.scalar_cause, state.scalar_time, state.scalar_by});
-    if (queue.entries.size() == 1 && !queue.parked) {
-        Schedule(index, pipe, std::max(state.scalar_time, queue.free_at));
+    state.hold = Hold::kNone;
+    while (state.next < state.step_count) {
+        const Step& step = state.steps[state.next];
+        __builtin_prefetch(&step + kAhead);
+        if (!IssueOne(index, state, step)) {
+            return;
+        }
+        ++state.next;
     }
-    return true;
+    state.hold = Hold::kEnd;
 }
 
 bool Replayer::PassCrossWait(CoreState& state, const Step& step) {
@@ -107,10 +111,10 @@ void Replayer::Hear(CoreState& state, const Told& told, Cause cause) {
 }
 
 void Replayer::Note(CoreState& state, double start, Cause cause, StepRef by) {
-    if (state.timeline.steps.empty()) {
+    if (state.timed == nullptr) {
         return;
     }
-    TimedStep& timed = state.timeline.steps[state.next];
+    TimedStep& timed = state.timed[state.next];
     timed.start = start;
     timed.occupancy = static_cast<float>(state.scalar_time - start);
     timed.cause = cause;

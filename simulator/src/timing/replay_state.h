@@ -55,7 +55,11 @@ class ToldQueue {
 public:
     bool empty() const { return head_ == items_.size(); }
     const Told& front() const { return items_[head_]; }
-    void Push(const Told& told) { items_.push_back(told); }
+    void Push(const Told& told) {
+        Told& last = items_.emplace_back();  // member by member: see Ring::Append
+        last.time = told.time;
+        last.by = told.by;
+    }
     Told Pop() {
         const Told told = items_[head_++];
         if (empty()) {
@@ -86,18 +90,22 @@ struct HandOver {
 
 constexpr int kNoEvent = -1;
 
-struct PipeState {
+// Two cache lines of the host: a replay comes back to the pipes of all cores in turn.
+struct alignas(64) PipeState {
     Ring<QueueEntry> entries;
-    Ring<HandOver> handed_over;  // the last few
-    double free_at = 0;          // when the next entry may start, and why not before
-    Cause cause = Cause::kStart;
+    double free_at = 0;  // when the next entry may start, and why not before
     StepRef by;
     double complete_at = 0;  // when all results so far are there, and whose is the last
     StepRef last_complete;
     StepRef last;  // instruction started
+    Cause cause = Cause::kStart;
     bool scheduled = false;
     bool parked = false;  // the first entry waits for an event that nobody has set yet, or for units of L0C
     int waits_for = kNoEvent;
+    double busy = 0;  // cycles so far, as in CoreTimeline
+    double own = 0;
+    Ring<HandOver> handed_over;  // the last few
+    const void* soon[2] = {};    // what the host will look at when the pipe goes on: Replayer::Foresee
 
     const HandOver* Find(std::uint32_t step) const {
         for (std::size_t i = handed_over.size(); i > 0; --i) {
@@ -123,12 +131,19 @@ inline int EventKey(const Step& step) { return (static_cast<int>(step.pipe) * kP
 
 struct CoreState {
     CoreState(const ReplayCore& core, CostLookup& lookup, bool keep_steps)
-        : stream(core.stream), block(core.block), cube(core.cube), events(kPipeCount * kPipeCount * 8) {
+        : steps(core.stream->steps.data()),
+          transfers(core.stream->transfers.data()),
+          step_count(static_cast<std::uint32_t>(core.stream->steps.size())),
+          stream(core.stream),
+          block(core.block),
+          cube(core.cube),
+          events(kPipeCount * kPipeCount * 8) {
         for (const InstructionKey& key : stream->instructions) {
             costs.push_back(&lookup.Find(key));
         }
         if (keep_steps) {
             timeline.steps.resize(stream->steps.size());
+            timed = timeline.steps.data();
         }
     }
 
@@ -137,8 +152,7 @@ struct CoreState {
     // The scalar unit works.
     void Spend(double cycles) {
         scalar_time += cycles;
-        timeline.busy[static_cast<int>(Pipe::kScalar)] += cycles;
-        timeline.own[static_cast<int>(Pipe::kScalar)] += cycles;
+        scalar_busy += cycles;
     }
     void Delay(double time, Cause why, StepRef who) {
         if (time > scalar_time) {
@@ -148,18 +162,25 @@ struct CoreState {
         }
     }
 
+    // What every step needs comes first, in as few cache lines of the host as it takes.
+    const Step* steps;  // of the stream
+    const Transfer* transfers;
+    TimedStep* timed = nullptr;  // in the timeline, when steps are kept
+    std::uint32_t step_count;
+    std::uint32_t next = 0;  // step that the scalar unit issues next
+    double scalar_time = 0;
+    double scalar_busy = 0;
+    StepRef scalar_by;
+    Cause scalar_cause = Cause::kStart;
+    Hold hold = Hold::kNone;
+    int held_by = 0;
+    std::vector<const Cost*> costs;  // by instruction of the stream
+    double finish = 0;               // as in CoreTimeline, until now
+    StepRef last;
     const EventStream* stream;
     std::uint32_t block;
     bool cube;
-    std::vector<const Cost*> costs;  // by instruction of the stream
     CoreTimeline timeline;
-
-    std::uint32_t next = 0;  // step that the scalar unit issues next
-    double scalar_time = 0;
-    Cause scalar_cause = Cause::kStart;
-    StepRef scalar_by;
-    Hold hold = Hold::kNone;
-    int held_by = 0;
 
     std::array<PipeState, kPipeCount> pipes;
     std::vector<ToldQueue> events;

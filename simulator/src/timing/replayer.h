@@ -13,7 +13,10 @@ namespace ascend_attention::sim {
 class Replayer {
 public:
     Replayer(const std::vector<ReplayCore>& cores, const ReplaySettings& settings);
-    Timeline Run();
+
+    // Goes on for about so many appointments: the same thread or another one can take it up again. True at the end.
+    bool Run(std::uint64_t appointments);
+    Timeline Finish();
 
 private:
     CoreState& core(int index) { return cores_[static_cast<std::size_t>(index)]; }
@@ -47,6 +50,9 @@ private:
     // The pipe goes on at `now` until it has to wait.
     void Work(int index, int pipe, double now);
 
+    // The pipe will come back to the entry.
+    void Foresee(const CoreState& state, PipeState& queue, const QueueEntry& entry) const;
+
     // False when the pipe has to wait: it is scheduled, or parked until somebody wakes it.
     bool WorkOne(int index, CoreState& state, PipeState& queue, const Step& step, const QueueEntry& entry, double now);
 
@@ -59,25 +65,28 @@ private:
     // two then work side by side. `*units` says when the last unit comes.
     bool TakeUnits(int index, CoreState& state, PipeState& queue, const Step& step, const QueueEntry& entry, double now,
                    const HandOver** units);
-    void HandOverUnits(int index, CoreState& state, PipeState& queue, const Step& step, std::uint32_t at,
-                       const TimedStep& timed);
+    // It starts at `now`. `units`: when the other pipe may take them, as far as it does not learn of it late.
+    void HandOverUnits(int index, CoreState& state, PipeState& queue, const Step& step, const HandOver& units,
+                       double now);
     MemorySystem::Answer MoveGlobal(const CoreState& state, const Step& step, double now);
 
     // The instruction starts. `units`: what it takes of the other pipe by unitFlag.
     void Execute(int index, CoreState& state, PipeState& queue, const Step& step, const QueueEntry& entry, double now,
                  const HandOver* units);
-    void Started(int index, CoreState& state, PipeState& queue, std::uint32_t at, const TimedStep& timed);
+    static void Started(CoreState& state, PipeState& queue, StepRef self, const TimedStep& timed);
 
     // SetFlag has taken effect at `time`; known since `now`.
     void Publish(int index, const Step& step, double time, StepRef by, double now);
     void CrossSet(int index, const Step& step, double time, StepRef by, double now);
     void Raise(int index, int flag, const Told& told, double now);
-    Timeline Finish();
+
+    static constexpr int kAhead = 4;  // steps to fetch before they are needed; other cores come between
 
     ReplayFigures figures_;
     MemorySystem memory_;
     std::vector<CoreState> cores_;
     Agenda agenda_;
+    bool started_ = false;
 };
 
 }  // namespace ascend_attention::sim

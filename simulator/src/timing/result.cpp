@@ -3,64 +3,18 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <exception>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "core/machine.h"
 #include "run/soc.h"
 #include "timing/memory_words.h"
 #include "timing/recorder.h"
+#include "timing/replay_all.h"
 
 namespace ascend_attention::sim {
 
 namespace {
-
-constexpr std::size_t kAssumptions = 3;
-
-// The three assumptions, each a replay of its own. Steps are kept of the middle one.
-std::array<Timeline, kAssumptions> ReplayAll(const std::vector<ReplayCore>& cores, const ReplaySettings& given,
-                                             int threads) {
-    std::array<Timeline, kAssumptions> timelines;
-    std::array<std::exception_ptr, kAssumptions> failures;
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-        // The middle one first: it takes longest.
-        constexpr Assumption kOrder[kAssumptions] = {Assumption::kMiddle, Assumption::kLow, Assumption::kHigh};
-        for (std::size_t i = next++; i < kAssumptions; i = next++) {
-            const auto at = static_cast<std::size_t>(kOrder[i]);
-            ReplaySettings settings = given;
-            settings.assumption = kOrder[i];
-            settings.keep_steps = kOrder[i] == Assumption::kMiddle;
-            try {
-                timelines[at] = Replay(cores, settings);
-            } catch (...) {
-                failures[at] = std::current_exception();
-            }
-        }
-    };
-    std::vector<std::thread> helpers;
-    for (int i = 1; i < std::min<int>(threads, kAssumptions); ++i) {
-        try {
-            helpers.emplace_back(work);
-        } catch (const std::system_error&) {
-            break;  // no more threads: this one does the rest
-        }
-    }
-    work();
-    for (std::thread& helper : helpers) {
-        helper.join();
-    }
-    for (const std::exception_ptr& failure : failures) {
-        if (failure != nullptr) {
-            std::rethrow_exception(failure);
-        }
-    }
-    return timelines;
-}
 
 std::string Place(const Site& site) { return BaseName(site.file) + ":" + std::to_string(site.line); }
 
