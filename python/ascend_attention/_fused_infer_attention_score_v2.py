@@ -91,14 +91,16 @@ def npu_fused_infer_attention_score_v2(
     """Attention of a batch of queries over their keys and values: softmax(scale * Q K^T + mask) V.
 
     Signature, defaults and rules are those of ``torch_npu.npu_fused_infer_attention_score_v2``. Rule ids (FIA-C...)
-    in refusals are rows of this project's constraint catalogue, drawn from that operator's document.
+    in refusals are rows of docs/constraints.md, drawn from that operator's document. docs/checks.md says how to judge a
+    call without running it, docs/numerics.md what is computed.
 
     Takes torch tensors (CPU) or NumPy arrays, all of one kind and contiguous, and returns the same kind. bfloat16
     arrays are those of ``ml_dtypes``. B is the batch, Q_S and KV_S the padded lengths, N and KV_N the heads of query
     and of key and value, D the head dimension, H = N * D.
 
     Built so far: Q_S > 1; float16 and bfloat16; the layouts below; D a multiple of 16 up to 256; N / KV_N up to 64.
-    Everything else that the document allows is refused as AttentionNotSupported.
+    Everything else that the document allows is refused as AttentionNotSupported;
+    ``ascend_attention.golden.fused_infer_attention_score_v2`` computes it.
 
     Args:
         query: float16 or bfloat16; its shape is named by input_layout:

@@ -68,7 +68,8 @@ def npu_prompt_flash_attention(
     and of key and value, D the head dimension, H = N * D, T the tokens of all sequences.
 
     Built so far: float16 and bfloat16 in and out; "BSH", "BSND", "BNSD", "BNSD_BSND"; D a multiple of 16 up to 256;
-    N / KV_N up to 64. Everything else that the document allows is refused as AttentionNotSupported.
+    N / KV_N up to 64. Everything else that the document allows is refused as AttentionNotSupported;
+    ``ascend_attention.golden.prompt_flash_attention`` computes it.
 
     Args:
         query: float16, bfloat16 or int8 (not built yet); its shape is named by input_layout:

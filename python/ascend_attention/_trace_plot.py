@@ -300,9 +300,10 @@ def _draw_roofline(area: Axes, roofline: Roofline | None, title: str) -> None:
         parse_math=False,
     )
     area.annotate(
-        f"{roofline.hbm_bandwidth / 1e12:.3g} TB/s: HBM",
-        xy=((left * ridge) ** 0.5, (left / ridge) ** 0.5 * peak),
-        xytext=(10, -4),
+        f"{roofline.hbm_bandwidth / 1e12:.3g} TB/s: HBM (the slope)",
+        xy=(0, 1),  # the corner above the slope, where no point and no other label can be
+        xycoords="axes fraction",
+        xytext=(4, -4),
         va="top",
         textcoords="offset points",
         fontsize=8,

@@ -174,3 +174,9 @@ def test_import_needs_no_torch() -> None:
     code = "import sys, ascend_attention.precision; assert not {'torch', 'ml_dtypes'} & set(sys.modules)"
     package = Path(ascend_attention.precision.__file__).parents[2]
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(package), "PATH": ""})
+
+
+def test_an_exact_result_is_float64() -> None:
+    ones = np.ones(3, np.float16)
+    with pytest.raises(ValueError, match="expected_exact is float32, not float64"):
+        compare(ones, ones.astype(np.float32), ones)

@@ -17,6 +17,8 @@ from ascend_attention.golden.errors import GoldenError
 
 Array = np.ndarray[Any, Any]
 
+_RECIPE = '; of a torch tensor: tensor.numpy(), of bfloat16 tensor.view(torch.int16).numpy().view("uint16")'
+
 
 def bfloat16_to_float(bits: Array) -> Array:
     """bfloat16 bit patterns (uint16) as float32. Exact: a bfloat16 is the upper half of a float32."""
@@ -59,7 +61,7 @@ class Format:
 
 def as_array(given: object, argument: str) -> Array:
     if not isinstance(given, np.ndarray):
-        raise GoldenError(argument, f"must be a NumPy array, not {type(given).__name__}")
+        raise GoldenError(argument, f"must be a NumPy array, not {type(given).__name__}{_RECIPE}")
     return given
 
 

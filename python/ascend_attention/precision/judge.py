@@ -37,6 +37,11 @@ def compare(
     dtype = dtype or dtype_name(given)
     if dtype not in POLICIES:
         raise ValueError(f"precision.compare: {name}: dtype {dtype} has no policy, only {', '.join(POLICIES)}")
+    if exact_given.dtype != np.float64:
+        raise ValueError(
+            f"precision.compare: {name}: expected_exact is {dtype_name(exact_given)}, not float64: "
+            'its own rounding would count; the golden model gives it with dtype_flow="exact", the default'
+        )
     real, exact, plain = as_float64(given), as_float64(exact_given), as_float64(peer_given)
     zero = np.zeros(exact.shape, bool)
     if must_be_zero is not None:
