@@ -141,7 +141,7 @@ def _scores(
 def _softmax_times_value(
     scores: Array, kept: Array | None, value: Array, sink: Array | None, flow: Flow
 ) -> tuple[Array, Array]:
-    seen = np.ones(scores.shape[1], bool) if kept is None else kept.any(axis=1)
+    seen: Array = np.asarray(np.ones(scores.shape[1], bool) if kept is None else kept.any(axis=1))
     if kept is not None:
         np.copyto(scores, -np.inf, where=~kept)
     maximum = scores.max(axis=2, keepdims=True)
@@ -179,7 +179,7 @@ def _softmax_times_value_by_tiles(
     values are finite here.
     """
     assert flow.tile is not None
-    seen = np.ones(scores.shape[1], bool) if kept is None else kept.any(axis=1)
+    seen: Array = np.asarray(np.ones(scores.shape[1], bool) if kept is None else kept.any(axis=1))
     if kept is not None:
         np.copyto(scores, -np.inf, where=~kept)
     after = scores.dtype.type(flow.after)
