@@ -23,17 +23,22 @@ namespace ascend_attention::torch_door {
 // The three tensors that the document wants by position; everything behind them is keyword-only.
 inline constexpr int kPositionalArguments = 3;
 
+// How torch reads lengths from Python. For each entry of SymInt[] it asks whether that is a symbol of a compiled graph,
+// which takes four times as long as int[] does; an int[] cannot hold one.
+inline constexpr const char* kSymbolicLengths = "SymInt[]?";
+inline constexpr const char* kPlainLengths = "int[]?";
+
 // Writes "Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, ..." with the request's own defaults.
 // `stated`: keyword arguments without a default.
 class SchemaWriter {
 public:
-    explicit SchemaWriter(std::initializer_list<const char*> stated) : stated_(stated) {}
+    SchemaWriter(const char* lengths, std::initializer_list<const char*> stated) : lengths_(lengths), stated_(stated) {}
 
     void operator()(const char* name, const OptionalTensor&) {
         const bool positional = count_ < kPositionalArguments;
         Add(positional ? "Tensor" : "Tensor?", name, positional ? "" : "None");
     }
-    void operator()(const char* name, const OptionalLengths&) { Add("SymInt[]?", name, "None"); }
+    void operator()(const char* name, const OptionalLengths&) { Add(lengths_, name, "None"); }
     void operator()(const char* name, const std::optional<std::int64_t>&) { Add("int?", name, "None"); }
     void operator()(const char* name, std::int64_t value) { Add("int", name, std::to_string(value)); }
     void operator()(const char* name, double value) { Add("float", name, std::to_string(value)); }
@@ -51,6 +56,7 @@ private:
         ++count_;
     }
 
+    const char* lengths_;
     std::initializer_list<const char*> stated_;
     int count_ = 0;
     std::string text_;

@@ -7,6 +7,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "doors/attention_call.h"
 #include "doors/interpreter.h"
@@ -69,9 +70,11 @@ void RefuseUnreadable(const char* op, const std::string& name, const Tensor& ten
     // A storage can be resized under a tensor that keeps its shape.
     std::int64_t available = 0;
     STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_size(tensor.get(), &available));
+    const auto sizes = tensor.sizes();
+    const auto strides = tensor.strides();
     std::int64_t end = tensor.numel() == 0 ? 0 : tensor.storage_offset() + 1;
-    for (std::size_t axis = 0; end > 0 && axis < tensor.sizes().size(); ++axis) {
-        end += (tensor.sizes()[axis] - 1) * tensor.strides()[axis];
+    for (std::size_t axis = 0; end > 0 && axis < sizes.size(); ++axis) {
+        end += (sizes[axis] - 1) * strides[axis];
     }
     const std::int64_t needed = end * static_cast<std::int64_t>(tensor.element_size());
     if (available < needed) {
@@ -84,11 +87,12 @@ void RefuseUnreadable(const char* op, const std::string& name, const Tensor& ten
 // The kernels of one operator, on torch's stack.
 template <class Request>
 struct Kernels {
-    static AttentionCall MakeCall(const Arguments<Request>& arguments) {
+    // The request moves into the call; the tensors that it looks at stay in `arguments`.
+    static AttentionCall MakeCall(Arguments<Request>& arguments) {
         for (const auto& [name, tensor] : arguments.tensors) {
             RefuseUnreadable(Request::kOperator, name, tensor);
         }
-        return AttentionCall(arguments.request, static_cast<int>(torch::stable::get_num_threads()));
+        return AttentionCall(std::move(arguments.request), static_cast<int>(torch::stable::get_num_threads()));
     }
 
     static Tensor NewTensor(const Arguments<Request>& arguments, const OutputSpec& spec) {
@@ -97,7 +101,7 @@ struct Kernels {
 
     // op(...) -> (Tensor attention_out, Tensor softmax_lse), or attention_out alone
     static void Functional(StableIValue* stack, std::uint64_t, std::uint64_t) {
-        const auto arguments = StackReader(stack).ReadRequest<Request>();
+        auto arguments = StackReader(stack).ReadRequest<Request>();
         Guarded([&] {
             const AttentionCall call = MakeCall(arguments);
             const Tensor attention_out = NewTensor(arguments, call.outputs().attention_out);
@@ -115,7 +119,7 @@ struct Kernels {
     // op.out(..., workspace, attention_out, softmax_lse) -> (), the last one only where the operator has it
     static void Out(StableIValue* stack, std::uint64_t, std::uint64_t) {
         StackReader reader(stack);
-        const auto arguments = reader.ReadRequest<Request>();
+        auto arguments = reader.ReadRequest<Request>();
         const auto workspace = reader.Read<std::optional<Tensor>>();
         const Tensor attention_out = reader.Read<Tensor>();
         std::optional<Tensor> softmax_lse;
@@ -149,7 +153,7 @@ struct Kernels {
 
     // op_get_max_workspace(...) -> Tensor
     static void MaxWorkspace(StableIValue* stack, std::uint64_t, std::uint64_t) {
-        const auto arguments = StackReader(stack).ReadRequest<Request>();
+        auto arguments = StackReader(stack).ReadRequest<Request>();
         Guarded([&] {
             OutputSpec bytes;
             bytes.shape = {static_cast<std::int64_t>(MakeCall(arguments).MaxWorkspaceBytes())};
@@ -159,27 +163,40 @@ struct Kernels {
 
     template <class Library>
     static void Define(Library& library) {
+        // First those with symbols: a packet takes the first overload that fits, and int[] would make a constant of a
+        // symbol. The others are for calls that cannot hold one, and are named by the caller.
+        DefineOverloads(library, kSymbolicLengths, "", ".out");
+        DefineOverloads(library, kPlainLengths, ".ints", ".out_ints");
+    }
+
+    template <class Library>
+    static void Implement(Library& library) {
         const std::string name = Request::kOperator;
-        SchemaWriter writer(Request::kStated);
+        for (const char* overload : {"", ".ints"}) {
+            library.impl((name + overload).c_str(), &Functional);
+            library.impl((name + "_get_max_workspace" + overload).c_str(), &MaxWorkspace);
+        }
+        for (const char* overload : {".out", ".out_ints"}) {
+            library.impl((name + overload).c_str(), &Out);
+        }
+    }
+
+private:
+    template <class Library>
+    static void DefineOverloads(Library& library, const char* lengths, const char* functional, const char* out) {
+        const std::string name = Request::kOperator;
+        SchemaWriter writer(lengths, Request::kStated);
         const Request defaults;
         VisitArguments(defaults, writer);
         const std::string& arguments = writer.text();
         const char* results = Request::kHasLse ? "(Tensor attention_out, Tensor softmax_lse)" : "Tensor";
         const char* buffers =
             Request::kHasLse ? "Tensor(a!) attention_out, Tensor(b!) softmax_lse" : "Tensor(a!) attention_out";
-        library.def((name + "(" + arguments + ") -> " + results).c_str());
+        library.def((name + functional + "(" + arguments + ") -> " + results).c_str());
         // Returns nothing: torch.compile functionalises operators that mutate arguments, not operators that return
         // them. workspace is not marked as written: its content means nothing before the call or after it.
-        library.def((name + ".out(" + arguments + ", Tensor? workspace=None, " + buffers + ") -> ()").c_str());
-        library.def((name + "_get_max_workspace(" + arguments + ") -> Tensor").c_str());
-    }
-
-    template <class Library>
-    static void Implement(Library& library) {
-        const std::string name = Request::kOperator;
-        library.impl(name.c_str(), &Functional);
-        library.impl((name + ".out").c_str(), &Out);
-        library.impl((name + "_get_max_workspace").c_str(), &MaxWorkspace);
+        library.def((name + out + "(" + arguments + ", Tensor? workspace=None, " + buffers + ") -> ()").c_str());
+        library.def((name + "_get_max_workspace" + functional + "(" + arguments + ") -> Tensor").c_str());
     }
 };
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -34,6 +35,8 @@ def refuse(function: str, argument: str, given: str, allowed: str, code: int = I
 
 
 def as_int(function: str, argument: str, value: Any) -> int:
+    if type(value) is int and -_INT64_MAX - 1 <= value <= _INT64_MAX:  # nearly always: the rest takes its time
+        return value
     truth = isinstance(value, (bool, np.bool_)) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
     if truth or not hasattr(type(value), "__index__"):
         refuse_type(function, argument, value, "an int")
@@ -53,6 +56,8 @@ def as_optional_int(function: str, argument: str, value: Any) -> int | None:
 
 
 def as_float(function: str, argument: str, value: Any) -> float:
+    if type(value) is float:
+        return value
     if isinstance(value, (bool, np.bool_, str, bytes)):
         refuse_type(function, argument, value, "a float")
     try:
@@ -70,6 +75,8 @@ def as_bool(function: str, argument: str, value: Any) -> bool:
 def as_text(function: str, argument: str, value: Any) -> str:
     if not isinstance(value, str):
         refuse_type(function, argument, value, "a str")
+    if type(value) is str and value.isascii():
+        return value
     # Lone surrogates have no UTF-8: escaped, they are a text like any other that means nothing.
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -93,7 +100,18 @@ def as_lengths(function: str, argument: str, value: Any) -> list[int] | None:
             refuse(function, argument, given, "a dense tensor whose values can be read")
     elif not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
         refuse_type(function, argument, value, allowed)
-    return [as_int(function, f"{argument}[{position}]", length) for position, length in enumerate(value)]
+    lengths = list(value)
+    if set(map(type, lengths)) == {int} and _are_of_64_bits(lengths):  # hundreds of them: not one by one
+        return lengths
+    return [as_int(function, f"{argument}[{position}]", length) for position, length in enumerate(lengths)]
+
+
+def _are_of_64_bits(numbers: list[int]) -> bool:
+    try:
+        array("q", numbers)
+    except OverflowError:
+        return False
+    return True
 
 
 def _kind_of_tensor(tensor: Any) -> str:

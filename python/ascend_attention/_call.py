@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ def run(signature: Signature, arguments: dict[str, Any]) -> Any:
         for name in signature.lengths:
             if hasattr(arguments[name], "tolist"):
                 arguments[name] = arguments[name].tolist()
-        return getattr(torch.ops.ascend_attention, signature.name)(**arguments)
+        return getattr(torch.ops.ascend_attention, signature.name).default(**arguments)
     if any(isinstance(arguments[name], torch.Tensor) for name in signature.tensors):
         return _run_torch(signature, torch, normalised(signature, arguments))
     return _run_numpy(signature, normalised(signature, arguments))
@@ -117,16 +118,26 @@ def _numpy_arrays(signature: Signature, arguments: dict[str, Any]) -> dict[str, 
     return arrays
 
 
-def _run_torch(signature: Signature, torch: Any, arguments: dict[str, Any]) -> Any:
-    importlib.import_module("ascend_attention.torch_ops")  # registers the operators
+@functools.cache
+def _torch_derivative() -> Any:
+    """The module that knows about derivatives, which imports torch, with the operators registered."""
+    importlib.import_module("ascend_attention.torch_ops")
+    return importlib.import_module("ascend_attention._torch_derivative")
 
+
+def _run_torch(signature: Signature, torch: Any, arguments: dict[str, Any]) -> Any:
+    derivative = _torch_derivative()
     tensors = _torch_tensors(signature, torch, arguments)
     if not all(name in tensors for name in ("query", "key", "value")):
         # The schema cannot express this call; the check that follows always refuses it.
         _core.infer_outputs(signature.name, _described(signature, arguments, _shape_descriptors(tensors)))
     _core.forget_failure()
     try:
-        return getattr(torch.ops.ascend_attention, signature.name)(**arguments)
+        operator = getattr(torch.ops.ascend_attention, signature.name).ints  # lengths are plain by now
+        if derivative.can_be_asked_for(tensors.values()):
+            return operator(**arguments)
+        with derivative.below_autograd():
+            return operator(**arguments)
     except RuntimeError as error:
         if isinstance(error.__cause__, AttentionError):  # from the fake kernel
             raise error.__cause__ from None

@@ -7,17 +7,38 @@ on tensors that require a gradient works; asking for the gradient raises, in com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import torch
-from torch.autograd.forward_ad import unpack_dual
+from torch.autograd import forward_ad
 
+_CPU = torch._C.DispatchKey.CPU
+_BELOW = torch._C._after_ADInplaceOrView_keyset
 _libraries: list[Any] = []  # what a library registers ends with it
 
 
+def can_be_asked_for(tensors: Iterable[torch.Tensor]) -> bool:
+    """Whether somebody may ask for a derivative of a call on these tensors, forwards or backwards."""
+    return (
+        (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors))
+        or forward_ad._current_level >= 0
+        or torch._C._are_functorch_transforms_active()
+    )
+
+
+def below_autograd() -> AbstractContextManager[Any]:
+    """Calls inside pass by the kernels of this module, which are Python and cost as much as all else before a launch.
+
+    For calls of whose results no derivative ``can_be_asked_for``.
+    """
+    return torch._C._AutoDispatchBelowAutograd()
+
+
 def refuse_derivatives(namespace: str, name: str) -> None:
-    """For the operator `name` and its out-variant."""
+    """For the operator `name` and its out-variant, and for both with lengths that are plain integers."""
     library = torch.library.Library(namespace, "FRAGMENT")
     _libraries.append(library)
     packet = getattr(getattr(torch.ops, namespace), name)
@@ -45,43 +66,51 @@ def refuse_derivatives(namespace: str, name: str) -> None:
             wanted = zip(ctx.sizes, ctx.needs_input_grad[1:], strict=True)
             return None, *(backward(gradients[0], size) if needed else None for size, needed in wanted)
 
-    def functional(keys: Any, *positional: Any, **keywords: Any) -> Any:
-        def call() -> Any:
-            with torch._C._AutoDispatchBelowAutograd():
-                return packet.default.redispatch(keys & torch._C._after_autograd_keyset, *positional, **keywords)
+    def redispatch(overload: Any, plain: Any, keys: Any, *positional: Any, **keywords: Any) -> Any:
+        """The next kernel. Only a kernel that runs, not one that traces, gets its lengths the faster way."""
+        below = keys & _BELOW
+        following = plain if below.highestPriorityTypeId() == _CPU else overload
+        with below_autograd():
+            return following.redispatch(below, *positional, **keywords)
 
-        tensors = list(_tensors(positional, keywords))
+    def functional(overload: Any, keys: Any, *positional: Any, **keywords: Any) -> Any:
+        tensors = _tensors(positional, keywords)
+        if not can_be_asked_for(tensors):
+            return redispatch(overload, packet.ints, keys, *positional, **keywords)
         _refuse_tangents(tensors, message)
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
             if torch._C._are_functorch_transforms_active():  # torch.func.grad, vjp: somebody asks
                 raise RuntimeError(message)
+            call = partial(redispatch, overload, packet.ints, keys, *positional, **keywords)
             return WithoutDerivative.apply(call, *tensors)
-        return call()
+        return redispatch(overload, packet.ints, keys, *positional, **keywords)
 
-    def out(keys: Any, *positional: Any, **keywords: Any) -> Any:
-        tensors = list(_tensors(positional, keywords))
-        _refuse_tangents(tensors, message)
-        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-            raise RuntimeError(
-                f"{name}.out: an out-variant takes no part in automatic differentiation, as with torch's own, "
-                "but one of the arguments requires a gradient. Call it under torch.no_grad()."
-            )
-        with torch._C._AutoDispatchBelowAutograd():
-            return packet.out.redispatch(keys & torch._C._after_autograd_keyset, *positional, **keywords)
+    def out(overload: Any, keys: Any, *positional: Any, **keywords: Any) -> Any:
+        tensors = _tensors(positional, keywords)
+        if can_be_asked_for(tensors):
+            _refuse_tangents(tensors, message)
+            if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+                raise RuntimeError(
+                    f"{name}.out: an out-variant takes no part in automatic differentiation, as with torch's own, "
+                    "but one of the arguments requires a gradient. Call it under torch.no_grad()."
+                )
+        return redispatch(overload, packet.out_ints, keys, *positional, **keywords)
 
-    library.impl(name, functional, "Autograd", with_keyset=True)
-    library.impl(f"{name}.out", out, "Autograd", with_keyset=True)
+    for kernel, overload in (
+        (functional, packet.default), (functional, packet.ints), (out, packet.out), (out, packet.out_ints)
+    ):  # fmt: skip
+        library.impl(overload, partial(kernel, overload), "Autograd", with_keyset=True)
 
 
 def _raise(message: str) -> Any:
     raise RuntimeError(message)
 
 
-def _tensors(positional: Sequence[Any], keywords: dict[str, Any]) -> Iterator[torch.Tensor]:
-    yield from (value for value in (*positional, *keywords.values()) if isinstance(value, torch.Tensor))
+def _tensors(positional: Sequence[Any], keywords: dict[str, Any]) -> list[torch.Tensor]:
+    return [value for value in (*positional, *keywords.values()) if isinstance(value, torch.Tensor)]
 
 
 def _refuse_tangents(tensors: Sequence[torch.Tensor], message: str) -> None:
     for tensor in tensors:
-        if tensor.is_floating_point() and unpack_dual(tensor).tangent is not None:
+        if tensor.is_floating_point() and forward_ad.unpack_dual(tensor).tangent is not None:
             raise RuntimeError(message)

@@ -10,6 +10,11 @@ and of each
     NAME.out(..., workspace=None, attention_out, softmax_lse) -> ()     without softmax_lse where there is none
     NAME_get_max_workspace(...) -> Tensor
 
+Torch takes 40 microseconds to read 256 lengths, since each may be a symbol of a compiled graph. ``NAME.ints``,
+``NAME.out_ints`` and ``NAME_get_max_workspace.ints`` are the same three operators with plain integers, which it reads
+in 8. They have to be named: ``torch.ops.ascend_attention.NAME(...)`` is the overload above. Under
+``torch.compile`` use the others: these make constants of the lengths, and other lengths compile the graph anew.
+
 The operators raise RuntimeError with the text of the package's AttentionError or SimulatorError. They have no
 derivative and say so with a RuntimeError when one is asked for.
 """
@@ -199,9 +204,11 @@ def _register(signature: Signature, symbolic_shapes: Callable[[dict[str, Any]], 
         query: torch.Tensor = arguments["query"]
         return query.new_empty((size,), dtype=torch.uint8)
 
-    torch.library.register_fake(f"{NAMESPACE}::{name}")(fake)
-    torch.library.register_fake(f"{NAMESPACE}::{name}.out")(fake_out)
-    torch.library.register_fake(f"{NAMESPACE}::{name}_get_max_workspace")(fake_max_workspace)
+    for overload in ("", ".ints"):
+        torch.library.register_fake(f"{NAMESPACE}::{name}{overload}")(fake)
+        torch.library.register_fake(f"{NAMESPACE}::{name}_get_max_workspace{overload}")(fake_max_workspace)
+    for overload in (".out", ".out_ints"):
+        torch.library.register_fake(f"{NAMESPACE}::{name}{overload}")(fake_out)
     refuse_derivatives(NAMESPACE, name)
 
 
