@@ -171,7 +171,8 @@ std::uint64_t AttentionCall::workspace_bytes() const { return prepared_.launch ?
 std::uint64_t AttentionCall::MaxWorkspaceBytes() const {
     // Each core has a ring of its own and its size does not depend on lengths; lengths decide how many cores have work.
     const CommonPart part = PartOf(request_);
-    const bool nothing = NumElements(part.query->shape) == 0 || NumElements(part.key->shape) == 0;
+    const bool nothing =
+        NumElements(part.query->shape) == 0 || (part.key.has_value() && NumElements(part.key->shape) == 0);
     return nothing ? 0 : ascend_attention::MaxWorkspaceBytes(soc_);
 }
 

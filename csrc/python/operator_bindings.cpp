@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,10 +39,24 @@ public:
     DictReader(const char* op, const py::dict& arguments) : op_(op), arguments_(arguments) {}
 
     void operator()(const char* name, OptionalTensor& field) {
+        if (IsList(name)) {
+            return;
+        }
         std::optional<Descriptor> descriptor;
         (*this)(name, descriptor);
         if (descriptor.has_value()) {
             field = ToView(*descriptor);
+        }
+    }
+    void operator()(const char* name, OptionalTensorList& list, const OptionalTensor&) {
+        if (!IsList(name)) {
+            return;
+        }
+        std::vector<Descriptor> descriptors;
+        (*this)(name, descriptors);
+        list.emplace();
+        for (const Descriptor& descriptor : descriptors) {
+            list->push_back(ToView(descriptor));
         }
     }
     template <class Field>
@@ -60,6 +75,10 @@ public:
     bool took_all() const { return taken_ == arguments_.size(); }
 
 private:
+    bool IsList(const char* name) const {
+        return arguments_.contains(name) && py::isinstance<py::list>(arguments_[name]);
+    }
+
     const char* op_;
     const py::dict& arguments_;
     std::size_t taken_ = 0;
@@ -70,6 +89,9 @@ Request Filled(const py::dict& arguments) {
     Request request;
     DictReader reader(Request::kOperator, arguments);
     VisitArguments(request, reader);
+    if constexpr (std::is_same_v<Request, FusedInferAttentionScoreV2Request>) {
+        VisitTensorLists(request, reader);
+    }
     if (!reader.took_all()) {
         throw py::type_error(std::string(Request::kOperator) + ": unknown argument in " +
                              std::string(py::str(py::list(arguments.attr("keys")()))));

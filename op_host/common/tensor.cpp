@@ -19,6 +19,15 @@ std::string TensorText(const OptionalTensor& tensor) {
     return tensor ? DTypeText(*tensor) + " " + ShapeText(tensor->shape) : "None";
 }
 
+std::string TensorListText(const std::vector<TensorView>& list) {
+    constexpr size_t kShown = 4;
+    std::string text = "a list of " + std::to_string(list.size()) + (list.size() == 1 ? " tensor: " : " tensors: ");
+    for (size_t i = 0; i < list.size() && i < kShown; ++i) {
+        text += (i > 0 ? ", " : "") + TensorText(list[i]);
+    }
+    return list.size() > kShown ? text + ", ..." : text;
+}
+
 int64_t NumElements(const Shape& shape) {
     int64_t count = 1;
     for (const int64_t dim : shape) {

@@ -22,6 +22,7 @@ struct TensorView {
 };
 
 using OptionalTensor = std::optional<TensorView>;
+using OptionalTensorList = std::optional<std::vector<TensorView>>;
 
 // A view of a tensor whose dtype the caller knows by name ("float16", "torch.float16").
 TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shape, bool contiguous);
@@ -29,6 +30,8 @@ TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shap
 std::string DTypeText(const TensorView& tensor);
 // "float16 (2, 3)" or "None".
 std::string TensorText(const OptionalTensor& tensor);
+// "a list of 2 tensors: float16 (1, 3), float16 (1, 4)"; of a long list the first ones.
+std::string TensorListText(const std::vector<TensorView>& list);
 
 // Elements of a shape; saturates at INT64_MAX instead of overflowing.
 int64_t NumElements(const Shape& shape);

@@ -59,4 +59,13 @@ void VisitArguments(Request& request, Visitor&& visitor) {
     visitor("dequant_scale_key_rope_dtype", request.dequant_scale_key_rope_dtype);
 }
 
+// The arguments that may be lists of tensors as well: visitor(name, list, the single tensor of that name).
+template <class Request, class Visitor,
+          std::enable_if_t<std::is_same_v<std::remove_const_t<Request>, FusedInferAttentionScoreV2Request>, int> = 0>
+void VisitTensorLists(Request& request, Visitor&& visitor) {
+    visitor("key", request.key_list, request.key);
+    visitor("value", request.value_list, request.value);
+    visitor("key_rope", request.key_rope_list, request.key_rope);
+}
+
 }  // namespace ascend_attention

@@ -13,6 +13,7 @@ Status CheckListed(const Soc& soc);
 
 Status CheckRequired(Scene& scene);      // query, key, value given (161001)
 Status CheckTypes(Scene& scene);         // FIA 1: dtypes, contiguity, layout, ranks, reserved arguments
+Status CheckTensorLists(Scene& scene);   // FIA 2: key and value as lists; part of CheckTypes
 Status CheckHeads(Scene& scene);         // FIA 2: reads the sizes
 Status CheckPrecision(Scene& scene);     // FIA 1: what depends on Q_S
 Status CheckPagedCache(Scene& scene);    // FIA 6: block_table and cache shapes; reads KV_S

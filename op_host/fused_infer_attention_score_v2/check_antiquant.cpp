@@ -134,6 +134,10 @@ Status CheckForm(const char* shape_rule, const char* dtype_rule, const ScaleSet&
 // FIA 9: Q_S > 1.
 Status CheckPrefill(const Scene& scene) {
     const Request& request = scene.request;
+    if (scene.lists()) {
+        return Refuse("FIA-C89", "key", TensorListText(*request.key_list),
+                      "one tensor with quantised key and value when Q_S > 1");
+    }
     if (request.key_quant_mode != request.value_quant_mode || request.key_quant_mode < 0 ||
         request.key_quant_mode > 1) {
         return Refuse("FIA-C86", "key_quant_mode", ModesText(request), "both 0 or both 1 when Q_S > 1");

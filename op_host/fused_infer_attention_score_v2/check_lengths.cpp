@@ -3,6 +3,22 @@
 #include "fused_infer_attention_score_v2/check.h"
 
 namespace ascend_attention::fia_v2 {
+namespace {
+
+// A sequence of a list has no more keys than its own tensor holds.
+Status CheckListLengths(const Scene& scene) {
+    const Lengths lengths = KeyLengths(scene);
+    for (size_t b = 0; b < lengths.size(); ++b) {
+        if (lengths[b] > scene.list_lengths[b]) {
+            return Refuse("FIA-C39", "actual_seq_kvlen", Concat("length ", lengths[b], " for sequence ", b),
+                          Concat("at most the ", scene.list_lengths[b], " tokens of key[", b, "]"));
+        }
+    }
+    return OkStatus();
+}
+
+}  // namespace
+
 Status CheckLengths(Scene& scene) {
     if (scene.packed()) {
         return OkStatus();  // FIA 12
@@ -22,7 +38,8 @@ Status CheckLengths(Scene& scene) {
         }
     }
     const LengthRules key_rules = {kFusedInferAttentionScoreV2, "actual_seq_kvlen", "FIA-C38", "FIA-C39", "KV_S"};
-    return CheckLengthList(key_rules, keys, scene.batch, scene.key_length);
+    Status status = CheckLengthList(key_rules, keys, scene.batch, scene.key_length);
+    return status.ok() && scene.lists() ? CheckListLengths(scene) : status;
 }
 
 }  // namespace ascend_attention::fia_v2

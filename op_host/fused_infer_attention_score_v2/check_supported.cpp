@@ -17,6 +17,8 @@ const Unsupported<Scene> kUnsupported[] = {
     {"input_layout", kLayoutsSupported, [](const Scene& s) { return s.layout->head_first_output(); }, LayoutText},
     {"query_rope", "None", [](const Scene& s) { return s.rope(); },
      [](const Scene& s) { return TensorText(s.request.query_rope); }},
+    {"key", "one tensor", [](const Scene& s) { return s.lists(); },
+     [](const Scene& s) { return TensorListText(*s.request.key_list); }},
     {"block_table", "None (dense key and value)", [](const Scene& s) { return s.paged(); },
      [](const Scene& s) { return TensorText(s.request.block_table); }},
     {"query", "float16, bfloat16", [](const Scene& s) { return s.int8_query(); },

@@ -134,6 +134,9 @@ Status CheckTypes(Scene& scene) {
     if (Status status = CheckLayoutName(scene); !status.ok()) {
         return status;
     }
+    if (Status status = CheckTensorLists(scene); !status.ok()) {
+        return status;
+    }
     if (Status status = CheckDTypes(scene); !status.ok()) {
         return status;
     }

@@ -16,8 +16,13 @@ void AddLayout(const Scene& scene, Page* page) {
     page->Add("query", TensorText(scene.request.query));
     const char* forms[] = {"", ", paged: (blocks, block_size, N*D)", ", paged: (blocks, N, block_size, D)",
                            ", paged in NZ form: (blocks, N, D/32 bytes, block_size, 32 bytes)"};
-    page->Add("key", TensorText(scene.request.key) + forms[size_t(scene.cache)]);
-    page->Add("value", TensorText(scene.request.value));
+    if (scene.lists()) {
+        page->Add("key", TensorListText(*scene.request.key_list));
+        page->Add("value", TensorListText(*scene.request.value_list));
+    } else {
+        page->Add("key", TensorText(scene.request.key) + forms[size_t(scene.cache)]);
+        page->Add("value", TensorText(scene.request.value));
+    }
     if (scene.paged()) {
         page->Add("paging", Concat("token t is row t % ", scene.request.block_size, " of block block_table[b, t // ",
                                    scene.request.block_size, "]; the ids are not read before the kernel runs"));

@@ -25,6 +25,11 @@ struct FusedInferAttentionScoreV2Request {
     OptionalTensor key;    // required
     OptionalTensor value;  // required
 
+    // key, value and key_rope may each be a list with one tensor for each sequence; the single tensor is empty then.
+    OptionalTensorList key_list;
+    OptionalTensorList value_list;
+    OptionalTensorList key_rope_list;
+
     OptionalTensor query_rope;
     OptionalTensor key_rope;
     OptionalTensor pse_shift;

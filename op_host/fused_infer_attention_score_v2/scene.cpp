@@ -2,8 +2,34 @@
 #include "fused_infer_attention_score_v2/scene.h"
 
 #include "common/head_counts.h"
+#include "fused_infer_attention_score_v2/arguments.h"
 
 namespace ascend_attention::fia_v2 {
+namespace {
+
+// Null without lists. Their first tensors stand for them until their shapes have been checked.
+std::unique_ptr<Request> PaddedRequest(const Request& request) {
+    if (!request.key_list && !request.value_list && !request.key_rope_list) {
+        return nullptr;
+    }
+    auto padded = std::make_unique<Request>(request);
+    VisitTensorLists(*padded, [](const char*, const OptionalTensorList& list, OptionalTensor& tensor) {
+        if (list.has_value()) {
+            tensor = list->empty() ? TensorView() : list->front();
+        }
+    });
+    return padded;
+}
+
+}  // namespace
+
+Scene::Scene(const Request& the_request, Contract the_contract)
+    : padded_(PaddedRequest(the_request)), request(padded_ ? *padded_ : the_request), contract(the_contract) {}
+
+void Scene::SetPaddedShape(const Shape& shape) {
+    padded_->key->shape = shape;
+    padded_->value->shape = shape;
+}
 
 Status Refuse(const char* rule, const std::string& argument, const std::string& given, const std::string& allowed,
               const std::string& help) {
@@ -48,7 +74,9 @@ Lengths QueryLengths(const Scene& scene) {
 }
 
 Lengths KeyLengths(const Scene& scene) {
-    return LengthsPerBatch(scene.request.actual_seq_kvlen, scene.batch, scene.key_length);
+    const OptionalLengths& given = scene.request.actual_seq_kvlen;
+    return scene.lists() && !HasLengths(given) ? scene.list_lengths
+                                               : LengthsPerBatch(given, scene.batch, scene.key_length);
 }
 
 }  // namespace ascend_attention::fia_v2

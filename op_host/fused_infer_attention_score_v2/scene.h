@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,12 @@ using Request = FusedInferAttentionScoreV2Request;
 enum class Cache : uint8_t { kDense, kBBH, kBNBD, kNZ };
 
 struct Scene {
-    Scene(const Request& the_request, Contract the_contract) : request(the_request), contract(the_contract) {}
+    Scene(const Request& the_request, Contract the_contract);
 
+private:
+    std::unique_ptr<Request> padded_;  // with lists of tensors: the request with single ones in their place
+
+public:
     const Request& request;
     Contract contract;
     const Layout* layout = nullptr;
@@ -41,10 +46,15 @@ struct Scene {
     int64_t key_head_dim = 0;
     int64_t value_head_dim = 0;
     Cache cache = Cache::kDense;
+    Lengths list_lengths;  // of the entries of key, when it is a list
+
+    // Gives key and value, as the other rules see them, the shape that their lists mean.
+    void SetPaddedShape(const Shape& shape);
 
     bool extended() const { return contract == Contract::kExtended; }
     bool packed() const { return layout->token_packed(); }
     bool paged() const { return request.block_table.has_value(); }
+    bool lists() const { return request.key_list.has_value(); }
     bool rope() const { return request.query_rope.has_value() || request.key_rope.has_value(); }
     bool int8_query() const { return request.query->dtype == DType::kInt8; }
     bool int4_keys() const { return request.key->dtype == DType::kInt32; }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ class Signature:
     texts: tuple[str, ...]
     bools: tuple[str, ...] = ()
     optional_ints: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()  # those of the tensors that may be lists with one tensor for each sequence
     has_lse: bool = True  # results: attention_out and softmax_lse, or attention_out alone
 
 
@@ -43,7 +45,7 @@ def run(signature: Signature, arguments: dict[str, Any]) -> Any:
             if hasattr(arguments[name], "tolist"):
                 arguments[name] = arguments[name].tolist()
         return getattr(torch.ops.ascend_attention, signature.name).default(**arguments)
-    if any(isinstance(arguments[name], torch.Tensor) for name in signature.tensors):
+    if _any_torch(signature, torch, arguments):
         return _run_torch(signature, torch, normalised(signature, arguments))
     return _run_numpy(signature, normalised(signature, arguments))
 
@@ -70,28 +72,66 @@ def shapes_described(signature: Signature, arguments: dict[str, Any]) -> dict[st
     """A call's arguments for the compiled module's checks: tensors of either kind by dtype and shape alone."""
     arguments = normalised(signature, arguments)
     torch: Any = sys.modules.get("torch")
-    if torch is not None and any(isinstance(arguments.get(name), torch.Tensor) for name in signature.tensors):
+    if torch is not None and _any_torch(signature, torch, arguments):
         return _described(signature, arguments, _shape_descriptors(_torch_tensors(signature, torch, arguments)))
     arrays = _numpy_arrays(signature, arguments)
-    shapes = {name: (0, *_arguments.numpy_descriptor(array)[1:]) for name, array in arrays.items()}
-    return _described(signature, arguments, shapes)
+
+    def shape(array: np.ndarray) -> _arguments.Descriptor:
+        return (0, *_arguments.numpy_descriptor(array)[1:])
+
+    return _described(signature, arguments, _each(arrays, shape))
 
 
-def _shape_descriptors(tensors: dict[str, Any]) -> dict[str, _arguments.Descriptor]:
-    return {name: _arguments.torch_descriptor(tensor, address=0) for name, tensor in tensors.items()}
+def _each(tensors: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+    """The conversion of each tensor; of each entry where a list was given."""
+    return {
+        name: [convert(entry) for entry in tensor] if isinstance(tensor, list) else convert(tensor)
+        for name, tensor in tensors.items()
+    }
 
 
-def _described(
-    signature: Signature, arguments: dict[str, Any], descriptors: dict[str, _arguments.Descriptor]
-) -> dict[str, Any]:
+def _entries(tensors: dict[str, Any]) -> dict[str, Any]:
+    """The tensors by name, entries of lists as "key[0]"."""
+    result: dict[str, Any] = {}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, list):
+            result.update({f"{name}[{position}]": entry for position, entry in enumerate(tensor)})
+        else:
+            result[name] = tensor
+    return result
+
+
+def _any_torch(signature: Signature, torch: Any, arguments: dict[str, Any]) -> bool:
+    if any(isinstance(arguments.get(name), torch.Tensor) for name in signature.tensors):
+        return True
+    return any(isinstance(tensor, torch.Tensor) for tensor in _entries(_given(signature, arguments)).values())
+
+
+def _shape_descriptors(tensors: dict[str, Any]) -> dict[str, Any]:
+    return _each(tensors, lambda tensor: _arguments.torch_descriptor(tensor, address=0))
+
+
+def _described(signature: Signature, arguments: dict[str, Any], descriptors: dict[str, Any]) -> dict[str, Any]:
     """What the compiled module takes: tensors as descriptors, absent arguments left out."""
     others = {n: value for n, value in arguments.items() if n not in signature.tensors and value is not None}
     return {**others, **descriptors}
 
 
+def _given(signature: Signature, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments for tensors that are not None; tuples that stand for lists of tensors as lists."""
+    given = {name: arguments[name] for name in signature.tensors if arguments.get(name) is not None}
+    for name in signature.lists:
+        if isinstance(given.get(name), tuple):
+            given[name] = list(given[name])
+    return given
+
+
 def _given_tensors(signature: Signature, arguments: dict[str, Any], kind: type, allowed: str) -> dict[str, Any]:
-    tensors = {name: arguments[name] for name in signature.tensors if arguments.get(name) is not None}
+    tensors = _given(signature, arguments)
     for name, tensor in tensors.items():
+        if isinstance(tensor, list) and name not in signature.lists:
+            _arguments.refuse_type(signature.name, name, tensor, allowed)
+    for name, tensor in _entries(tensors).items():
         if not isinstance(tensor, kind):
             _arguments.refuse_type(signature.name, name, tensor, allowed)
     return tensors
@@ -99,20 +139,21 @@ def _given_tensors(signature: Signature, arguments: dict[str, Any], kind: type, 
 
 def _torch_tensors(signature: Signature, torch: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     tensors = _given_tensors(signature, arguments, torch.Tensor, "a torch.Tensor, as the other tensors are")
-    for name, tensor in tensors.items():
+    entries = _entries(tensors)
+    for name, tensor in entries.items():
         if tensor.device.type not in ("cpu", "meta"):
             _arguments.refuse(
                 signature.name, name, f"a tensor on {tensor.device}",
                 "tensors on cpu (simulated run); kernels for other devices are not built yet", NOT_SUPPORTED,
             )  # fmt: skip
-    _arguments.require_one_device(signature.name, tensors)
-    _arguments.require_dense(signature.name, tensors)
+    _arguments.require_one_device(signature.name, entries)
+    _arguments.require_dense(signature.name, entries)
     return tensors
 
 
 def _numpy_arrays(signature: Signature, arguments: dict[str, Any]) -> dict[str, Any]:
     arrays = _given_tensors(signature, arguments, np.ndarray, "a numpy.ndarray or torch.Tensor, all of one kind")
-    for name, array in arrays.items():
+    for name, array in _entries(arrays).items():
         if isinstance(array, np.ma.MaskedArray):
             _arguments.refuse_type(signature.name, name, array, "a plain numpy.ndarray (hide keys with atten_mask)")
     return arrays
@@ -131,6 +172,8 @@ def _run_torch(signature: Signature, torch: Any, arguments: dict[str, Any]) -> A
     if not all(name in tensors for name in ("query", "key", "value")):
         # The schema cannot express this call; the check that follows always refuses it.
         _core.infer_outputs(signature.name, _described(signature, arguments, _shape_descriptors(tensors)))
+    if any(isinstance(tensor, list) for tensor in tensors.values()):
+        return _run_torch_lists(signature, torch, arguments, tensors)
     _core.forget_failure()
     try:
         operator = getattr(torch.ops.ascend_attention, signature.name).ints  # lengths are plain by now
@@ -147,6 +190,20 @@ def _run_torch(signature: Signature, torch: Any, arguments: dict[str, Any]) -> A
         raise failure from None
 
 
+def _run_torch_lists(signature: Signature, torch: Any, arguments: dict[str, Any], tensors: dict[str, Any]) -> Any:
+    """The schema has no lists of tensors: the same call without torch's dispatcher."""
+    query = tensors["query"]
+    call = _core.AttentionCall(
+        signature.name, _described(signature, arguments, _shape_descriptors(tensors)), torch.get_num_threads()
+    )
+    out_shape, out_dtype, lse_shape, lse_dtype = call.outputs()
+    attention_out = query.new_empty(out_shape, dtype=getattr(torch, out_dtype))
+    softmax_lse = query.new_empty(lse_shape, dtype=getattr(torch, lse_dtype))
+    if query.device.type != "meta":
+        call.run(attention_out.data_ptr(), softmax_lse.data_ptr())
+    return attention_out, softmax_lse
+
+
 def _failure_of_kernel() -> Exception | None:
     """What the kernel threw before torch made a RuntimeError of it."""
     try:
@@ -158,7 +215,7 @@ def _failure_of_kernel() -> Exception | None:
 
 def _run_numpy(signature: Signature, arguments: dict[str, Any]) -> Any:
     arrays = _numpy_arrays(signature, arguments)
-    described = {name: _arguments.numpy_descriptor(array) for name, array in arrays.items()}
+    described = _each(arrays, _arguments.numpy_descriptor)
     call = _core.AttentionCall(signature.name, _described(signature, arguments, described))
     out_shape, out_dtype, lse_shape, lse_dtype = call.outputs()
     query = arrays["query"].dtype

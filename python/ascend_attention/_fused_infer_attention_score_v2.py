@@ -38,17 +38,18 @@ SIGNATURE = _call.Signature(
         "value_shared_prefix_dtype", "dequant_scale_query_dtype", "dequant_scale_key_dtype",
         "dequant_scale_value_dtype", "dequant_scale_key_rope_dtype",
     ),
+    lists=("key", "value", "key_rope"),
 )  # fmt: skip
 
 
 @suggesting
 def npu_fused_infer_attention_score_v2(
     query: Array,
-    key: Array,
-    value: Array,
+    key: Array | Sequence[Array],
+    value: Array | Sequence[Array],
     *,
     query_rope: Array | None = None,
-    key_rope: Array | None = None,
+    key_rope: Array | Sequence[Array] | None = None,
     pse_shift: Array | None = None,
     atten_mask: Array | None = None,
     actual_seq_qlen: Lengths | None = None,
@@ -105,8 +106,9 @@ def npu_fused_infer_attention_score_v2(
     Args:
         query: float16 or bfloat16; its shape is named by input_layout:
             "BSH" (B, Q_S, N*D), "BSND" (B, Q_S, N, D), "BNSD" and "BNSD_BSND" (B, N, Q_S, D).
-        key: dtype and layout of query, with KV_S and KV_N.
-        value: dtype and shape of key.
+        key: dtype and layout of query, with KV_S and KV_N. A list or tuple with one tensor of batch 1 for each
+            sequence, each as long as it is: checked, and not supported yet.
+        value: dtype and shape of key; a list where key is one.
         query_rope, key_rope: not supported yet.
         pse_shift: not supported yet.
         atten_mask: bool, int8 or uint8, non-zero hides the pair. sparse_mode 0 and 1: (Q_S, KV_S), (1 or B, Q_S,

@@ -130,7 +130,8 @@ def test_every_rule_is_refused_alike(rule: Rule) -> None:
             assert caught.value.rule == rule.rule
         assert rule.words in str(caught.value)
         assert text_at("torch", arguments) == str(caught.value)
-        if rule.verdict != "null":  # torch's schema does not let None pass for a required tensor
+        # Torch's schema does not let None pass for a required tensor, and has no lists of tensors.
+        if rule.verdict != "null" and not any(text.startswith("[") for text in rule.texts.values()):
             assert text_at("torch.ops", arguments) == str(caught.value)
 
 

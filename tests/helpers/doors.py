@@ -17,7 +17,9 @@ Results = tuple[np.ndarray, np.ndarray]
 
 
 def to_torch(value: Any) -> Any:
-    """An array as a tensor of the same bytes, strides included; anything else as it is."""
+    """An array as a tensor of the same bytes, strides included, in a list too; anything else as it is."""
+    if isinstance(value, list):
+        return [to_torch(entry) for entry in value]
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype.name == "bfloat16":

@@ -33,7 +33,7 @@ class Rule:
     def bytes_needed(self) -> int:
         total = 0
         for text in self.texts.values():
-            if match := _TENSOR.fullmatch(text):
+            for match in _TENSOR.finditer(text):
                 sizes = [int(size) for size in match[2].split(",") if size]
                 # No array has such a shape, without elements either.
                 if min(sizes, default=0) < 0 or math.prod(size or 1 for size in sizes) >= 1 << 60:
@@ -71,6 +71,8 @@ def read_rules(path: Path) -> Iterator[Rule]:
 
 
 def _value(text: str) -> Any:
+    if text.startswith("["):
+        return [_value(match[0]) for match in _TENSOR.finditer(text)]
     if match := _TENSOR.fullmatch(text):
         return _array(match[1], tuple(int(size) for size in match[2].split(",") if size), bool(match[3]))
     if text.startswith("{"):

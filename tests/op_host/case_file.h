@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,9 +17,13 @@ namespace case_file {
 
 using ascend_attention::TensorView;
 using OptionalTensor = std::optional<TensorView>;
+using ascend_attention::OptionalTensorList;
 using OptionalLengths = std::optional<std::vector<int64_t>>;
 // The operator of the tests that are about one.
 using Request = ascend_attention::FusedInferAttentionScoreV2Request;
+
+template <class AnyRequest>
+inline constexpr bool kTakesLists = std::is_same_v<AnyRequest, Request>;
 
 inline std::vector<int64_t> ParseNumbers(const std::string& text) {
     std::vector<int64_t> numbers;
@@ -44,6 +49,20 @@ inline std::optional<TensorView> ParseTensor(const std::string& text) {
                                             ParseNumbers(text.substr(open + 1, close - open - 1)), text.back() != '~');
 }
 
+// "[float16[1,2],float16[1,3]~]"
+inline std::vector<TensorView> ParseTensorList(const std::string& text) {
+    std::vector<TensorView> list;
+    std::string rest = text.substr(1, text.size() - 2);
+    while (!rest.empty()) {
+        size_t end = rest.find(']');
+        end = end == std::string::npos ? rest.size() : end + 1;
+        end += end < rest.size() && rest[end] == '~' ? 1 : 0;
+        list.push_back(*ParseTensor(rest.substr(0, end)));
+        rest = end < rest.size() ? rest.substr(end + 1) : "";
+    }
+    return list;
+}
+
 inline std::optional<std::vector<int64_t>> ParseLengths(const std::string& text) {
     if (text == "None") {
         return std::nullopt;
@@ -66,10 +85,25 @@ public:
             Set(field);
         }
     }
+    // A list and its single tensor: "[float16[1,2],float16[1,3]]" is a list, anything else is not.
+    void operator()(const char* name, OptionalTensorList& list, OptionalTensor& tensor) {
+        if (name_ != name) {
+            return;
+        }
+        list.reset();
+        if (text_.front() == '[') {
+            tensor.reset();
+            list = ParseTensorList(text_);
+        }
+    }
     bool found() const { return found_; }
 
 private:
-    void Set(OptionalTensor& field) { field = ParseTensor(text_); }
+    void Set(OptionalTensor& field) {
+        if (text_.front() != '[') {
+            field = ParseTensor(text_);
+        }
+    }
     void Set(OptionalLengths& field) { field = ParseLengths(text_); }
     void Set(std::optional<int64_t>& field) { field = std::stoll(text_); }
     void Set(int64_t& field) { field = std::stoll(text_); }
@@ -86,6 +120,11 @@ template <class AnyRequest>
 void SetArgument(AnyRequest& request, const std::string& name, const std::string& text) {
     ArgumentSetter setter(name, text);
     VisitArguments(request, setter);  // found by the request's type
+    if constexpr (kTakesLists<AnyRequest>) {
+        VisitTensorLists(request, setter);
+    } else if (text.front() == '[') {
+        throw std::runtime_error("not a tensor: " + text);
+    }
     if (!setter.found()) {
         throw std::runtime_error("no such argument: " + name);
     }

@@ -90,7 +90,33 @@ public:
         }
     }
 
+    void operator()(const char* name, OptionalTensorList& list, OptionalTensor& tensor) {
+        if (index_++ == target_) {
+            story_ += std::string(" ") + name + " as a list ";
+            ChangeList(list, tensor);
+        }
+    }
+
 private:
+    void ChangeList(OptionalTensorList& list, OptionalTensor& tensor) {
+        if (!list) {  // the tensor once more for each of some sequences
+            TensorView entry = tensor ? *tensor : PickFrom(random_, tensors_);
+            if (!entry.shape.empty()) {
+                entry.shape[0] = 1;
+            }
+            list.emplace(random_() % 4, entry);
+            tensor.reset();
+        } else if (list->empty() || random_() % 4 == 0) {
+            list->push_back(PickFrom(random_, tensors_));
+        } else if (random_() % 4 == 0) {
+            list->pop_back();
+        } else {
+            OptionalTensor entry = PickFrom(random_, *list);
+            Change(entry);
+            (*list)[random_() % list->size()] = entry.value_or(TensorView());
+        }
+        story_ += TensorListText(*list);
+    }
     void Change(OptionalTensor& tensor) {
         const unsigned kind = random_() % 8;
         if (kind == 0) {
@@ -165,6 +191,7 @@ struct TensorCollector {
             tensors->push_back(*tensor);
         }
     }
+    void operator()(const char*, const OptionalTensorList&, const OptionalTensor&) { ++*arguments; }
     template <class Other>
     void operator()(const char*, const Other&) {
         ++*arguments;
@@ -202,7 +229,11 @@ public:
         }
         for (const Request& request : requests_) {
             argument_count_ = 0;
-            VisitArguments(request, TensorCollector{&tensors_, &argument_count_});
+            TensorCollector collector{&tensors_, &argument_count_};
+            VisitArguments(request, collector);
+            if constexpr (case_file::kTakesLists<Request>) {
+                VisitTensorLists(request, collector);
+            }
         }
     }
 
@@ -254,7 +285,11 @@ private:
         Request request = requests_[from];
         *story += " case " + std::to_string(from);
         for (unsigned changes = random() % 4; changes > 0; --changes) {
-            VisitArguments(request, Mutator(random, unsigned(random() % argument_count_), tensors_, *story));
+            Mutator mutator(random, unsigned(random() % argument_count_), tensors_, *story);
+            VisitArguments(request, mutator);
+            if constexpr (case_file::kTakesLists<Request>) {
+                VisitTensorLists(request, mutator);
+            }
         }
         return request;
     }
