@@ -18,7 +18,7 @@ import torch
 from helpers import stock_meta
 from helpers.doors import to_torch
 from helpers.fia_requests import Request, random_request
-from helpers.other_requests import random_prompt_request
+from helpers.other_requests import random_prompt_request, random_sparse_request
 
 import ascend_attention
 from ascend_attention import AttentionError
@@ -93,3 +93,21 @@ def test_prompt_flash_attention_has_the_form_of_the_stock_operator(stock: dict[s
         request = on_meta(random_prompt_request(rng))
         text = ascend_attention.explain(name, **request)
         assert form(stock[name](**request)) == predicted(text, "attention_out"), request
+
+
+def test_block_sparse_attention_has_the_form_of_the_stock_operator(stock: dict[str, Any], seed: int) -> None:
+    name = "npu_block_sparse_attention"
+    if name not in stock:
+        pytest.skip("this torch_npu has no npu_block_sparse_attention; 2.14.0 has")
+    rng = np.random.default_rng(seed)
+    for _ in range(200):
+        given = random_sparse_request(rng)
+        # The stock function requires block_shape, and inner_precise 0 with bfloat16.
+        request = on_meta({"block_shape": [128, 128], **given, "inner_precise": 0})
+        text = ascend_attention.explain(name, **request)
+        out, lse = stock[name](**request)
+        assert form(out) == predicted(text, "attention_out"), request
+        if request["softmax_lse_flag"]:
+            assert form(lse) == predicted(text, "softmax_lse"), request
+        else:  # there its full shape without a meaning, here nothing
+            assert (form(lse), predicted(text, "softmax_lse")) == (f"float32 {(*out.shape[:-1], 1)}", "float32 (0,)")
