@@ -82,7 +82,10 @@ Status CheckShapes(Scene& scene) {
     const std::string key_shape = ShapeText(request.key->shape);
     if ((query.width != 64 && query.width != 128) || key.width != query.width || value.width != query.width) {
         const bool query_fits = query.width == 64 || query.width == 128;
-        return Refuse("BSA-C16", !query_fits ? "query" : key.width != query.width ? "key" : "value",
+        return Refuse("BSA-C16",
+                      !query_fits                ? "query"
+                      : key.width != query.width ? "key"
+                                                 : "value",
                       Concat("head_dim ", query.width, ", key ", key.width, ", value ", value.width),
                       "64 or 128, the same for query, key and value");
     }
