@@ -28,16 +28,27 @@ _SAME = (
     ("key_rope_antiquant_scale", "dequant_scale_key_rope"),
     ("quant_scale2", "quant_scale_out"),
     ("quant_offset2", "quant_offset_out"),
-    ("softmax_lse_flag", "return_softmax_lse"),
+    ("softmax_lse", "softmax_lse_flag", "return_softmax_lse"),
     ("input_layout", "q_input_layout"),
     ("input_layout", "kv_input_layout"),
+    ("mask", "attn_mask", "atten_mask"),
+    ("attn_bias", "pse", "pse_shift"),
+    ("sinks", "learnable_sink"),
+    ("kv_heads", "num_key_value_heads"),
 )
 # Of the older version of FIA alone.
 _GONE = {
     "antiquant_scale": "dequant_scale_key and dequant_scale_value, one tensor each",
     "antiquant_offset": "dequant_offset_key and dequant_offset_value, one tensor each",
     "antiquant_mode": "key_quant_mode and value_quant_mode",
-}
+    **dict.fromkeys(
+        (
+            "dequant_scale1", "quant_scale1", "dequant_scale2", "key_shared_prefix", "value_shared_prefix",
+            "actual_shared_prefix_len", "query_padding_size", "kv_padding_size",
+        ),
+        "nothing takes its place: version 2 has no such argument",
+    ),
+}  # fmt: skip
 
 
 def version_1_help(name: object) -> str:
@@ -53,8 +64,9 @@ def suggestion(unknown: str, known: Iterable[str]) -> str:
     known = list(known)
     if unknown in _GONE and "dequant_scale_key" in known:
         return f"; here {_GONE[unknown]}"
-    meant = [name for same in _SAME if unknown in same for name in same if name in known]
-    if not meant:
+    others = [name for same in _SAME if unknown in same for name in same]
+    meant = [name for name in others if name in known]
+    if not others:
         meant = difflib.get_close_matches(unknown, known, n=1)
     return f"; did you mean {' and '.join(repr(name) for name in meant)}?" if meant else ""
 

@@ -31,6 +31,10 @@ OTHER_NAMES = {
     "antiquant_scale": "here dequant_scale_key and dequant_scale_value, one tensor each",
     "softmax_lse_flag": "did you mean 'return_softmax_lse'?",
     "attn_mask": "did you mean 'atten_mask'?",
+    "attn_bias": "did you mean 'pse_shift'?",
+    "softmax_lse": "did you mean 'return_softmax_lse'?",
+    "dequant_scale1": "here nothing takes its place: version 2 has no such argument",
+    "actul_seq_qlen": "did you mean 'actual_seq_qlen'?",
 }
 
 
@@ -199,6 +203,8 @@ def test_wrong_arguments_are_type_errors_of_the_operator() -> None:
         ascend_attention.npu_prompt_flash_attention(1, 2, 3, num_query_heads=4)
     with pytest.raises(TypeError, match=r"'input_layout'; did you mean 'q_input_layout' and 'kv_input_layout'\?"):
         check("block_sparse_attention_v2", 1, 2, 3, input_layout="TND")
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'dequant_scale_key'$"):  # no near miss instead
+        ascend_attention.npu_prompt_flash_attention(1, 2, 3, dequant_scale_key=4)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):
         check(OPERATOR, colour=4)
     with pytest.raises(AttentionError, match=r"attention_score is version 1, and here is \w+_v2: num_heads is"):
