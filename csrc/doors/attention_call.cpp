@@ -246,9 +246,16 @@ void AttentionCall::Run(void* attention_out, void* softmax_lse, void* workspace)
     const auto input = [](const OptionalTensor& tensor) {
         return tensor.has_value() ? const_cast<void*>(tensor->data) : nullptr;
     };
-    const std::array<void*, kKernelArgumentCount> data = {
-        input(part.query), input(part.key), input(part.value), input(part.atten_mask),
-        attention_out,     softmax_lse,     workspace,         const_cast<std::uint8_t*>(prepared_.plan.bytes.data())};
+    std::array<void*, kKernelArgumentCount> data{};
+    const auto bind = [&data](KernelArgument argument, void* memory) { data[static_cast<size_t>(argument)] = memory; };
+    bind(KernelArgument::kQuery, input(part.query));
+    bind(KernelArgument::kKey, input(part.key));
+    bind(KernelArgument::kValue, input(part.value));
+    bind(KernelArgument::kAttenMask, input(part.atten_mask));
+    bind(KernelArgument::kAttentionOut, attention_out);
+    bind(KernelArgument::kSoftmaxLse, softmax_lse);
+    bind(KernelArgument::kWorkspace, workspace);
+    bind(KernelArgument::kPlan, const_cast<std::uint8_t*>(prepared_.plan.bytes.data()));
 
     launch::Job job;
     job.kernel = prepared_.plan.kernel;

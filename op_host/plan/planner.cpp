@@ -165,13 +165,22 @@ AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold) {
 }
 
 std::vector<uint8_t> Serialise(const AttentionPlan& header, const std::vector<SequencePlan>& sequences,
-                               const std::vector<CoreRange>& cores) {
+                               const std::vector<CoreRange>& cores, const std::vector<CombineTask>& combine) {
     const size_t sequence_bytes = sequences.size() * sizeof(SequencePlan);
     const size_t core_bytes = cores.size() * sizeof(CoreRange);
-    std::vector<uint8_t> bytes(sizeof(AttentionPlan) + sequence_bytes + core_bytes);
-    std::memcpy(bytes.data(), &header, sizeof(AttentionPlan));
-    std::memcpy(bytes.data() + sizeof(AttentionPlan), sequences.data(), sequence_bytes);
-    std::memcpy(bytes.data() + sizeof(AttentionPlan) + sequence_bytes, cores.data(), core_bytes);
+    const size_t combine_bytes = combine.size() * sizeof(CombineTask);
+    std::vector<uint8_t> bytes(sizeof(AttentionPlan) + sequence_bytes + core_bytes + combine_bytes);
+    uint8_t* end = bytes.data();
+    const auto append = [&end](const void* data, size_t size) {
+        if (size > 0) {
+            std::memcpy(end, data, size);
+            end += size;
+        }
+    };
+    append(&header, sizeof(AttentionPlan));
+    append(sequences.data(), sequence_bytes);
+    append(cores.data(), core_bytes);
+    append(combine.data(), combine_bytes);
     return bytes;
 }
 
@@ -187,6 +196,10 @@ const SequencePlan* Plan::sequences() const {
 
 const CoreRange* Plan::cores() const {
     return reinterpret_cast<const CoreRange*>(sequences() + header().sequence_count);
+}
+
+const CombineTask* Plan::combine_tasks() const {
+    return reinterpret_cast<const CombineTask*>(cores() + header().core_count);
 }
 
 Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
@@ -219,8 +232,8 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     header.core_count = uint32_t(cores.size());
 
     Plan result;
-    result.kernel = std::string("attention_prefill_") + NameOf(problem.dtype);
-    result.bytes = Serialise(header, sequences, cores);
+    result.kernel = std::string("attention_") + NameOf(problem.dtype);
+    result.bytes = Serialise(header, sequences, cores, {});
     result.block_count = header.core_count;
     result.workspace_bytes = uint64_t(header.core_count) * uint64_t(kCoreWorkspaceBytes);
     *plan = std::move(result);

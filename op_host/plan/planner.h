@@ -14,8 +14,8 @@
 namespace ascend_attention {
 
 struct Plan {
-    std::string kernel;          // entry name: "attention_prefill_float16" or "attention_prefill_bfloat16"
-    std::vector<uint8_t> bytes;  // AttentionPlan | SequencePlan[] | CoreRange[]
+    std::string kernel;          // entry name: "attention_float16" or "attention_bfloat16"
+    std::vector<uint8_t> bytes;  // AttentionPlan | SequencePlan[] | CoreRange[] | CombineTask[]
     uint32_t block_count = 0;    // AI cores to launch
     uint64_t workspace_bytes = 0;
 
@@ -23,6 +23,7 @@ struct Plan {
     const AttentionPlan& header() const;
     const SequencePlan* sequences() const;
     const CoreRange* cores() const;
+    const CombineTask* combine_tasks() const;
 };
 
 // Splits the work over the cores of `soc`. The problem must have at least one row; a problem that does not fit the

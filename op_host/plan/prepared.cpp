@@ -20,7 +20,12 @@ void Bind(const AttentionProblem& problem, const KernelInputs& inputs, Prepared*
     set(KernelArgument::kQuery, "query", true, false, BytesOf(inputs.query));
     set(KernelArgument::kKey, "key", true, false, BytesOf(inputs.key));
     set(KernelArgument::kValue, "value", true, false, BytesOf(inputs.value));
+    set(KernelArgument::kQueryRope, "query_rope", false, false, 0);
+    set(KernelArgument::kKeyRope, "key_rope", false, false, 0);
     set(KernelArgument::kAttenMask, "atten_mask", problem.has_mask, false, inputs.mask ? BytesOf(*inputs.mask) : 0);
+    set(KernelArgument::kPseShift, "pse_shift", false, false, 0);
+    set(KernelArgument::kLearnableSink, "learnable_sink", false, false, 0);
+    set(KernelArgument::kBlockTable, "block_table", false, false, 0);
     set(KernelArgument::kAttentionOut, "attention_out", true, true, BytesOf(prepared->outputs.attention_out));
     set(KernelArgument::kSoftmaxLse, "softmax_lse", problem.writes_lse, true, BytesOf(prepared->outputs.softmax_lse));
     set(KernelArgument::kWorkspace, "workspace", true, true, prepared->plan.workspace_bytes);

@@ -29,13 +29,18 @@ enum class KernelArgument : uint8_t {
     kQuery,
     kKey,
     kValue,
+    kQueryRope,  // 0 without rope, as is kKeyRope
+    kKeyRope,
     kAttenMask,  // 0 when the request has none or its content is never read (sparse_mode 2, 3, 4)
+    kPseShift,
+    kLearnableSink,
+    kBlockTable,  // 0 for dense keys
     kAttentionOut,
     kSoftmaxLse,  // 0 when not wanted
     kWorkspace,
     kPlan,
 };
-constexpr int kKernelArgumentCount = 8;
+constexpr int kKernelArgumentCount = 13;
 
 struct BufferBinding {
     const char* name = "";  // for reports: "query", ..., "workspace", "plan"

@@ -117,7 +117,7 @@ std::vector<CoreRange> FillCores(const WorkLine& line, int64_t capacity, int64_t
             return {};
         }
         ranges.push_back({uint32_t(start.sequence), uint32_t(start.head), uint32_t(start.tile),
-                          uint32_t(end.tiles_before - start.tiles_before)});
+                          uint32_t(end.tiles_before - start.tiles_before), 0, kWholeTile});
         start = end;
     }
     return ranges;

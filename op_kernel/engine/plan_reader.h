@@ -24,12 +24,19 @@ public:
     }
 
     __aicore__ inline void Range(uint32_t core, CoreRange& range) const {
-        const uint64_t offset = sizeof(AttentionPlan) + uint64_t(plan_.sequence_count) * sizeof(SequencePlan) +
-                                uint64_t(core) * sizeof(CoreRange);
-        Read(range, offset, 0, sizeof(CoreRange));
+        Read(range, RangesBegin() + uint64_t(core) * sizeof(CoreRange), 0, sizeof(CoreRange));
+    }
+
+    __aicore__ inline void Combine(uint32_t index, CombineTask& task) const {
+        const uint64_t begin = RangesBegin() + uint64_t(plan_.core_count) * sizeof(CoreRange);
+        Read(task, begin + uint64_t(index) * sizeof(CombineTask), 0, sizeof(CombineTask));
     }
 
 private:
+    __aicore__ inline uint64_t RangesBegin() const {
+        return sizeof(AttentionPlan) + uint64_t(plan_.sequence_count) * sizeof(SequencePlan);
+    }
+
     using Word = uint64_t __attribute__((may_alias));
 
     // A record is what both core types need, then from `cube` on the cube cores' part, from `vector` on the vector

@@ -3,7 +3,7 @@
 // byte buffer, the engine (op_kernel/engine) reads them with scalar loads of 64 bits, each core type what it needs:
 // nothing else happens before the plan is read. Strides and offsets count elements.
 //
-// Buffer layout: AttentionPlan | SequencePlan[sequence_count] | CoreRange[core_count].
+// Buffer layout: AttentionPlan | SequencePlan[sequence_count] | CoreRange[core_count] | CombineTask[combine_count].
 #pragma once
 
 #include <cstdint>
@@ -40,27 +40,53 @@ struct HeadStrides {
     int64_t row;
 };
 
+// Where the keys of a sequence lie. Key position p, channel c of a key head:
+// kDense:     sequence.key + head * key.head + p * key.row + c.
+// kPagedRows: the same inside a block: id * key_block + head * key.head + (p % block_size) * key.row + c, where id is
+//             entry sequence.key + p / block_size of block_table. Entries past the last key are never read.
+// kPagedNz:   inside a block strips of 16 channels, each all block_size positions one below the other:
+//             id * key_block + head * key.head + (c / 16) * 16 * block_size + (p % block_size) * 16 + c % 16.
+// kList:      like kDense, from the base address that is entry sequence.key_list of the arguments key and value, which
+//             are then lists of addresses (key_rope is never a list).
+// The same for values and for the rope part of keys, with their own strides.
+enum class KeyPlacement : uint32_t { kDense = 0, kPagedRows = 1, kPagedNz = 2, kList = 3 };
+
 struct AttentionPlan {
     uint32_t core_count;      // AI cores that have work; also the launch's block count
     uint32_t sequence_count;  // SequencePlan entries (rows that only have to be zeroed are entries with key_length 0)
+    uint32_t combine_count;   // CombineTask entries: row tiles whose keys are split between cores
     uint32_t head_count;      // heads a sequence is split into: query heads, or KV heads when groups are folded
     uint32_t group_fold;      // query heads folded into the rows of one tile (1 = not folded)
     uint32_t heads_per_key_head;  // key head = head / heads_per_key_head (1 when folded)
     RowOrder row_order;
     uint32_t row_group;       // consecutive row tiles of a head that share loads of K and V, <= kRowGroupMax
-    uint32_t head_dim;        // of query and key, multiple of 16, <= kHeadDimMax
+    uint32_t head_dim;        // of query and key, both parts together, multiple of 16, <= kHeadDimMax
+    uint32_t rope_dim;        // the last channels of head_dim lie in query_rope and key_rope; 0: none do
     uint32_t value_head_dim;  // of value and output
     uint32_t tile_keys;       // keys of one S tile, <= kTileKeysMax, multiple of 128
-    uint32_t has_mask;        // explicit atten_mask, one byte per pair, non-zero = hidden
+    KeyPlacement key_placement;
+    uint32_t block_size;  // keys of a block of a paged cache, multiple of 16
+    uint32_t has_mask;    // explicit atten_mask, one byte per pair, non-zero = hidden
+    uint32_t has_bias;    // pse_shift, in the dtype of query: added to the scaled scores
+    uint32_t has_sink;    // learnable_sink, bfloat16, one per query head
     uint32_t writes_lse;
     float scale;
     uint32_t unused;                // records are read in words of 64 bits
     int64_t workspace_core_stride;  // bytes between the rings of two cores
+    int64_t workspace_parts;        // bytes from the start of the workspace to the partial results of split row tiles
+    // For the cube cores.
     HeadStrides query;
+    HeadStrides query_rope;
     HeadStrides key;
+    HeadStrides key_rope;
     HeadStrides value;
+    int64_t key_block;  // elements from one block of a paged cache to the next
+    int64_t key_rope_block;
+    int64_t value_block;
+    // For the vector cores.
     HeadStrides output;
     HeadStrides lse;
+    HeadStrides bias;
     int64_t mask_row;  // elements between two mask rows (query positions)
 };
 
@@ -76,24 +102,53 @@ struct SequencePlan {
     int32_t tile_count;  // tiles per head: ceil(query_length * group_fold / tile_rows)
     // Element offsets of (head 0, position 0). For the cube cores.
     int64_t query;
-    int64_t key;
+    int64_t query_rope;
+    int64_t key;  // paged: entry of block_table with the first block of the sequence
+    int64_t key_rope;
     int64_t value;
+    int64_t key_list;  // entry of a list of tensors
     // For the vector cores.
     int64_t output;
     int64_t lse;
     int64_t mask;
+    int64_t bias;
 };
 
-// The work of one AI core: `tile_total` consecutive tiles, in the order sequence, head, tile, starting here.
+// The work of one AI core: `tile_total` consecutive tiles, in the order sequence, head, tile, starting here. Of the
+// first tile only the keys from key_begin on, of the last one only those before key_end: a cut lies a whole number of
+// key tiles behind the first key that the row tile sees. Tiles are only cut when row_group is 1.
 struct CoreRange {
     uint32_t sequence;
     uint32_t head;
     uint32_t tile;
     uint32_t tile_total;
+    int32_t key_begin;  // 0: the first tile begins here
+    int32_t key_end;    // kWholeTile: the last tile ends here
 };
+constexpr int32_t kWholeTile = INT32_MAX;
 
-static_assert(sizeof(AttentionPlan) == 152, "the plan is read as bytes on the device");
-static_assert(sizeof(SequencePlan) == 72, "the plan is read as bytes on the device");
-static_assert(sizeof(CoreRange) == 16, "the plan is read as bytes on the device");
+// A row tile whose keys are split between the cores first_core to first_core + part_count - 1. Each of them leaves a
+// partial result in the workspace: in its slot kTailSlot if the tile begins there, else in its slot kHeadSlot. (A core
+// can have two: the tile that it begins with and the one that it ends with.)
+struct CombineTask {
+    uint32_t sequence;
+    uint32_t head;
+    uint32_t tile;
+    uint32_t first_core;
+    uint32_t part_count;
+    uint32_t unused;
+};
+constexpr int32_t kHeadSlot = 0;
+constexpr int32_t kTailSlot = 1;
+constexpr int32_t kPartSlots = 2;  // of a core
+
+// A partial result: for each row of the tile the sum of exp(score - maximum) * value over its keys, then the maxima
+// and the sums of exp(score - maximum), float32. Rows are kTileRowsMax apart from array to array.
+constexpr int64_t PartSlotBytes(int64_t value_head_dim) { return kTileRowsMax * (value_head_dim + 2) * 4; }
+
+static_assert(sizeof(AttentionPlan) == 256, "the plan is read as bytes on the device");
+static_assert(sizeof(SequencePlan) == 104, "the plan is read as bytes on the device");
+static_assert(sizeof(CoreRange) == 24, "the plan is read as bytes on the device");
+static_assert(sizeof(CombineTask) == 24, "the plan is read as bytes on the device");
 
 }  // namespace ascend_attention

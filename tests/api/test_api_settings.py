@@ -67,7 +67,7 @@ def test_report(door: str, mode: str) -> None:
     report = run.report
     assert runs_of(run) == [("Ascend910B4", mode)] * 2
     launch = report.launches[0]
-    assert launch.kernel == "attention_prefill_float16"
+    assert launch.kernel == "attention_float16"
     assert launch.blocks >= 1
     assert len(launch.cores) == 3 * launch.blocks  # one AIC and two AIVs each
     assert set(launch.instructions) == PIPES
@@ -83,7 +83,7 @@ def test_report(door: str, mode: str) -> None:
     assert report.seconds > 0
     assert report.findings == ()
     text = str(report)
-    assert "attention_prefill_float16" in text and "total" in text and "findings: none" in text
+    assert "attention_float16" in text and "total" in text and "findings: none" in text
     assert "MTE2" in str(launch)
     assert json.loads(json.dumps(report.to_dict()))["instructions"] == dict(report.instructions)
 

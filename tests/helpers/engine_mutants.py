@@ -103,7 +103,7 @@ def _compile(source: Path, package: Path, core_type: str) -> subprocess.Popen[st
         *compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
         "-D__CCE_AICORE__=220", "-D__DAV_C220__", *CORE_TYPES[core_type],
         f"-I{ROOT / 'simulator' / 'include'}", f"-I{source}",
-        str(source / "variants" / "attention_prefill_float16.cpp"),
+        str(source / "variants" / "attention_float16.cpp"),
         f"-L{package}", "-lascend_attention", "-Wl,-rpath,$ORIGIN",
         "-o", str(package / f"libascend_attention_kernels_{core_type}.so"),
     ]  # fmt: skip

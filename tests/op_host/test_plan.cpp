@@ -144,7 +144,7 @@ void TestRandomPlans(std::mt19937& random) {
         CHECK_CONTEXT(status.ok(), context);
         CheckLimits(problem, plan, soc, context);
         CheckCoverage(problem, plan, context);
-        CHECK_EQ(plan.kernel, std::string("attention_prefill_") + NameOf(problem.dtype));
+        CHECK_EQ(plan.kernel, std::string("attention_") + NameOf(problem.dtype));
     }
 }
 
@@ -304,7 +304,7 @@ void TestDescribe() {
     Plan plan;
     CHECK(MakePlan(problem, SocOf("Ascend910B4"), &plan).ok());
     const std::string text = Describe(plan);
-    for (const char* part : {"attention_prefill_float16", "AI cores", "300 queries x 400 keys", "p-7 .. p+100", "zeros",
+    for (const char* part : {"attention_float16", "AI cores", "300 queries x 400 keys", "p-7 .. p+100", "zeros",
                              "mask yes", "lse no", "core 0:", "head_dim 64"}) {
         CHECK_CONTEXT(text.find(part) != std::string::npos, std::string(part) + " in\n" + text);
     }

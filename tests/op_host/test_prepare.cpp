@@ -190,7 +190,7 @@ void TestLaunch() {
     CHECK(plain.launch);
     CHECK(!plain.outputs.attention_out.fill);
     CHECK(plain.outputs.softmax_lse.fill == 0.0f);
-    CHECK_EQ(plain.plan.kernel, std::string("attention_prefill_float16"));
+    CHECK_EQ(plain.plan.kernel, std::string("attention_float16"));
     CheckBinding(plain, KernelArgument::kQuery, "query", true, false, 2 * 32 * 256 * 2);
     CheckBinding(plain, KernelArgument::kKey, "key", true, false, 2 * 48 * 128 * 2);
     CheckBinding(plain, KernelArgument::kValue, "value", true, false, 2 * 48 * 128 * 2);
