@@ -4,6 +4,7 @@
 #pragma once
 
 #include "block_sparse_attention_v2/scene.h"
+#include "common/rule_groups.h"
 #include "plan/prepared.h"
 
 namespace ascend_attention::bsa_v2 {
@@ -22,5 +23,8 @@ Status CheckSupported(const Scene& scene);
 
 // Shapes and dtypes of the results; the scene has passed CheckDocument.
 AttentionOutputs InferShapes(const Scene& scene);
+
+// Which of the rules concern a request, for texts about it.
+const RuleGroups<Scene>& ScopesOfRules();
 
 }  // namespace ascend_attention::bsa_v2

@@ -7,30 +7,34 @@
 namespace ascend_attention::bsa_v2 {
 namespace {
 
-struct RuleGroup {
-    const char* rules;
-    const char* about;
-    bool (*applies)(const Scene& scene);
-};
-
 using S = const Scene&;
 bool Always(S) { return true; }
+bool AnyFp8(S s) {
+    const auto fp8 = [](const OptionalTensor& tensor) { return tensor->dtype == DType::kFloat8E4M3FN; };
+    return fp8(s.request.query) || fp8(s.request.key) || fp8(s.request.value);
+}
 bool Lists(S s) { return HasLengths(s.request.actual_seq_lengths); }
 
-const RuleGroup kRuleGroups[] = {
-    {"BSA-C1, C2, C4 to C6, C8, C9", "dtypes, layouts, block_shape, inner_precise, ranks", Always},
-    {"BSA-C10, C12", "dtypes and inner_precise of Atlas A2 and A3", [](S s) { return !s.ascend950(); }},
-    {"BSA-C13", "inner_precise of Ascend 950", [](S s) { return s.ascend950(); }},
-    {"BSA-C15 to C19", "ranks, head_dim, heads, shapes of key and value", Always},
-    {"BSA-C20, C21", "block_sparse_mask", Always},
-    {"BSA-C22", "block_shape", [](S s) { return s.request.block_shape.has_value(); }},
-    {"BSA-C24, C25, C31 to C34", "arguments that allow one value, softmax_lse_flag", Always},
-    {"BSA-C26, C28", "lengths of TND", [](S s) { return s.packed(); }},
-    {"BSA-C27", "both lists of lengths or neither", [](S s) { return !s.packed(); }},
-    {"BSA-C29", "lengths per batch", [](S s) { return !s.packed() && Lists(s); }},
-    {"BSA-C35, C36, C38 to C40", "float8 inputs and their scales", [](S s) { return s.fp8(); }},
-    {"BSA-C37", "no scales for 16-bit inputs", [](S s) { return !s.fp8(); }},
-};
+RuleGroups<Scene> MakeScopes() {
+    const auto group = [](std::initializer_list<RuleSpan> spans, const char* about, bool (*applies)(S)) {
+        return RuleGroup<Scene>("BSA", spans, about, applies);
+    };
+    return {
+        group({1, 2, {4, 6}, 8, 9}, "dtypes, layouts, block_shape, inner_precise, ranks", Always),
+        group({10, 12}, "dtypes and inner_precise of Atlas A2 and A3", [](S s) { return !s.ascend950(); }),
+        group({13}, "inner_precise of Ascend 950", [](S s) { return s.ascend950(); }),
+        group({{15, 19}}, "ranks, head_dim, heads, shapes of key and value", Always),
+        group({20, 21}, "block_sparse_mask", Always),
+        group({22}, "block_shape", [](S s) { return s.request.block_shape.has_value(); }),
+        group({24, 25, {31, 34}}, "arguments that allow one value, softmax_lse_flag", Always),
+        group({26, 28}, "lengths of TND", [](S s) { return s.packed(); }),
+        group({27}, "both lists of lengths or neither", [](S s) { return !s.packed(); }),
+        group({29}, "lengths per batch", [](S s) { return !s.packed() && Lists(s); }),
+        group({35}, "float8 in all of query, key and value", AnyFp8),
+        group({36, {38, 40}}, "scales of float8 inputs", [](S s) { return s.fp8(); }),
+        group({37}, "no scales for 16-bit inputs", [](S s) { return !s.fp8(); }),
+    };
+}
 
 void AddSizes(const Scene& scene, Page* page) {
     const Request& request = scene.request;
@@ -59,6 +63,12 @@ void AddSizes(const Scene& scene, Page* page) {
 }
 
 }  // namespace
+
+const RuleGroups<Scene>& ScopesOfRules() {
+    static const RuleGroups<Scene> scopes = MakeScopes();
+    return scopes;
+}
+
 }  // namespace ascend_attention::bsa_v2
 
 namespace ascend_attention {
@@ -78,17 +88,7 @@ Status Explain(const BlockSparseAttentionV2Request& request, const Soc& soc, Con
     const AttentionOutputs outputs = InferShapes(scene);
     page.Add("attention_out", OutputText(outputs.attention_out));
     page.Add("softmax_lse", OutputText(outputs.softmax_lse) + (request.wants_lse() ? "" : ", empty: not asked for"));
-    if (empty) {
-        page.Add("note", scene.empty_query() ? "nothing to compute: query is empty"
-                                             : "key and value are empty: no row sees a key");
-    }
-    page.Add("note", "rows that see no key and rows of padding are zeros in attention_out, +inf in softmax_lse");
-    for (const RuleGroup& group : kRuleGroups) {
-        if (group.applies(scene)) {
-            page.Add("checked", Concat(group.rules, ": ", group.about));
-        }
-    }
-    AddRuns(empty ? OkStatus() : CheckSupported(scene), &page);
+    AddEnd(scene, ScopesOfRules(), empty ? OkStatus() : CheckSupported(scene), &page);
     *text = page.text();
     return OkStatus();
 }

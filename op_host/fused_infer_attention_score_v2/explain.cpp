@@ -116,19 +116,6 @@ void AddResults(const Scene& scene, Page* page) {
     page->Add("attention_out", OutputText(outputs.attention_out));
     page->Add("softmax_lse",
               OutputText(outputs.softmax_lse) + (scene.request.return_softmax_lse ? "" : ", zero: not asked for"));
-    if (scene.empty_query() || scene.empty_keys()) {
-        page->Add("note", scene.empty_query() ? "nothing to compute: query is empty"
-                                              : "key and value are empty: no row sees a key");
-    }
-    page->Add("note", "rows that see no key and rows of padding are zeros in attention_out, +inf in softmax_lse");
-}
-
-void AddRules(const Scene& scene, Page* page) {
-    for (const RuleGroup& group : RuleGroups()) {
-        if (group.applies(scene)) {
-            page->Add("checked", group.rules + ": " + group.about);
-        }
-    }
 }
 
 }  // namespace
@@ -153,8 +140,8 @@ Status Explain(const FusedInferAttentionScoreV2Request& request, const Soc& soc,
     AddLengths(scene, &page);
     AddQuantisation(scene, &page);
     AddResults(scene, &page);
-    AddRules(scene, &page);
-    AddRuns(scene.empty_query() ? OkStatus() : CheckSupported(scene), &page);
+    const Status supported = scene.empty_query() ? OkStatus() : CheckSupported(scene);
+    AddEnd(scene, ScopesOfRules(), supported, &page);
     *text = page.text();
     return OkStatus();
 }

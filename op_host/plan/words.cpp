@@ -116,6 +116,15 @@ void AddSequences(const Lengths& rows, const Lengths& keys,
 
 std::string OutputText(const OutputSpec& spec) { return Concat(NameOf(spec.dtype), " ", ShapeText(spec.shape)); }
 
+void AddNotes(bool empty_query, bool empty_keys, bool has_lse, Page* page) {
+    if (empty_query || empty_keys) {
+        page->Add("note",
+                  empty_query ? "nothing to compute: query is empty" : "key and value are empty: no row sees a key");
+    }
+    page->Add("note", Concat("rows that see no key and rows of padding are zeros",
+                             has_lse ? " in attention_out, +inf in softmax_lse" : ""));
+}
+
 void AddRuns(const Status& supported, Page* page) {
     page->Add("runs", supported.ok() ? "yes"
                                      : Concat("not supported yet: ", supported.argument, " ", supported.given,

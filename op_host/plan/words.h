@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <type_traits>
 
 #include "common/layout.h"
 #include "common/lengths.h"
+#include "common/rule_groups.h"
 #include "common/status.h"
 #include "plan/dense.h"
 #include "plan/prepared.h"
@@ -48,7 +50,21 @@ void AddSequences(const Lengths& rows, const Lengths& keys,
 void AddEqualSequences(int64_t count, const std::string& text, Page* page);
 // "float16 (2, 3)"
 std::string OutputText(const OutputSpec& spec);
+// What empty tensors and rows without keys come to.
+void AddNotes(bool empty_query, bool empty_keys, bool has_lse, Page* page);
 // Whether it runs: `supported` says what is not built yet, if anything.
 void AddRuns(const Status& supported, Page* page);
+
+// How every explanation ends.
+template <class Scene>
+void AddEnd(const Scene& scene, const RuleGroups<Scene>& scopes, const Status& supported, Page* page) {
+    AddNotes(scene.empty_query(), scene.empty_keys(), std::decay_t<decltype(scene.request)>::kHasLse, page);
+    for (const RuleGroup<Scene>& group : scopes) {
+        if (group.applies(scene)) {
+            page->Add("checked", Concat(group.rules, ": ", group.about));
+        }
+    }
+    AddRuns(supported, page);
+}
 
 }  // namespace ascend_attention

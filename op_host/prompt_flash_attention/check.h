@@ -3,6 +3,7 @@
 // returns the first rule that is broken.
 #pragma once
 
+#include "common/rule_groups.h"
 #include "prompt_flash_attention/scene.h"
 
 namespace ascend_attention::pfa {
@@ -22,5 +23,8 @@ Status CheckSupported(const Scene& scene);
 // Adds to the help of a refusal by CheckDocument whether the extended contract takes the request, and what it asks for
 // that is not built yet.
 void Advise(const Scene& scene, Status* status);
+
+// Which of the rules concern a request, for texts about it.
+const RuleGroups<Scene>& ScopesOfRules();
 
 }  // namespace ascend_attention::pfa

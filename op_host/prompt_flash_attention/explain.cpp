@@ -8,12 +8,6 @@
 namespace ascend_attention::pfa {
 namespace {
 
-struct RuleGroup {
-    const char* rules;
-    const char* about;
-    bool (*applies)(const Scene& scene);
-};
-
 using S = const Scene&;
 bool Always(S) { return true; }
 bool Cards(S s) { return s.cards(); }
@@ -22,37 +16,47 @@ bool Packed(S s) { return s.packed(); }
 bool Mask(S s) { return s.request.atten_mask.has_value(); }
 bool Full(S s) { return !s.packed() && s.request.sparse_mode <= 1 && Mask(s); }
 
-const RuleGroup kRuleGroups[] = {
-    {"PFA-C3 to C6", "product, input_layout, ranks, contiguity", Always},
-    {"PFA-C1", "dtypes", Atlas},
-    {"PFA-C2", "dtypes of inference cards", Cards},
-    {"PFA-C7, C11, C12", "heads of query, shapes of key and value", Always},
-    {"PFA-C8", "query heads per key/value head", Atlas},
-    {"PFA-C9", "num_key_value_heads and the N axis", [](S s) { return s.layout->input != AxisOrder::kBSH; }},
-    {"PFA-C10, C16", "heads and limits of inference cards", Cards},
-    {"PFA-C13, C14", "limits of batch, heads, lengths and head_dim", Atlas},
-    {"PFA-C15", "N * D", [](S s) { return Atlas(s) && !s.packed() && s.layout->input != AxisOrder::kBNSD; }},
-    {"PFA-C19", "actual_seq_lengths", [](S s) { return !s.packed() && HasLengths(s.request.actual_seq_lengths); }},
-    {"PFA-C20", "actual_seq_lengths_kv",
-     [](S s) { return !s.packed() && HasLengths(s.request.actual_seq_lengths_kv); }},
-    {"PFA-C21", "no lengths on inference cards", Cards},
-    {"PFA-C22 to C24", "lengths, dtype, head_dim and sparse_mode of TND", Packed},
-    {"PFA-C25", "queries and keys with sparse_mode 3", [](S s) { return s.packed() && s.request.sparse_mode == 3; }},
-    {"PFA-C26", "sparse_mode", Atlas},
-    {"PFA-C27, C33", "sparse_mode, pre_tokens and next_tokens of inference cards", Cards},
-    {"PFA-C28", "dtype of atten_mask", Mask},
-    {"PFA-C29", "the compressed mask", [](S s) { return s.request.sparse_mode >= 2; }},
-    {"PFA-C30", "sparse_mode 1 and its mask", [](S s) { return s.request.sparse_mode == 1; }},
-    {"PFA-C31", "shape of a full mask", Full},
-    {"PFA-C32", "pre_tokens and next_tokens",
-     [](S s) { return s.request.sparse_mode == 4 || (Full(s) && s.request.sparse_mode == 0); }},
-    {"PFA-C36, C37", "pse_shift", [](S s) { return s.request.pse_shift.has_value(); }},
-    {"PFA-C40", "no quantisation on inference cards", Cards},
-    {"PFA-C41, C46", "scales of int8 inputs", [](S s) { return s.int8_query(); }},
-    {"PFA-C42", "no such scales for 16-bit inputs", [](S s) { return !s.int8_query(); }},
-    {"PFA-C43 to C45, C47, C48", "quant_scale2", [](S s) { return s.request.quant_scale2.has_value(); }},
-    {"PFA-C49", "rows without keys and quant_offset2", [](S s) { return s.request.quant_offset2.has_value(); }},
-};
+RuleGroups<Scene> MakeScopes() {
+    const auto group = [](std::initializer_list<RuleSpan> spans, const char* about, bool (*applies)(S)) {
+        return RuleGroup<Scene>("PFA", spans, about, applies);
+    };
+    return {
+        group({{3, 6}}, "product, input_layout, ranks, contiguity", Always),
+        group({1}, "dtypes", Atlas),
+        group({2}, "dtypes of inference cards", Cards),
+        group({7, 11, 12}, "heads of query, shapes of key and value", Always),
+        group({8}, "query heads per key/value head", Atlas),
+        group({9}, "num_key_value_heads and the N axis", [](S s) { return s.layout->input != AxisOrder::kBSH; }),
+        group({10, 16}, "heads and limits of inference cards", Cards),
+        group({13, 14}, "limits of batch, heads, lengths and head_dim", Atlas),
+        group({15}, "N * D", [](S s) { return Atlas(s) && !s.packed() && s.layout->input != AxisOrder::kBNSD; }),
+        group({19}, "actual_seq_lengths", [](S s) { return !s.packed() && HasLengths(s.request.actual_seq_lengths); }),
+        group({20}, "actual_seq_lengths_kv",
+              [](S s) { return !s.packed() && HasLengths(s.request.actual_seq_lengths_kv); }),
+        group({21}, "no lengths on inference cards", Cards),
+        group({{22, 24}}, "lengths, dtype, head_dim and sparse_mode of TND", Packed),
+        group({25}, "queries and keys with sparse_mode 3",
+              [](S s) { return s.packed() && s.request.sparse_mode == 3; }),
+        group({26}, "sparse_mode", Atlas),
+        group({27, 33}, "sparse_mode, pre_tokens and next_tokens of inference cards", Cards),
+        group({28}, "dtype of atten_mask", Mask),
+        group({29}, "the compressed mask", [](S s) { return s.request.sparse_mode >= 2; }),
+        group({30}, "sparse_mode 1 and its mask", [](S s) { return s.request.sparse_mode == 1; }),
+        group({31}, "shape of a full mask", Full),
+        group({32}, "pre_tokens and next_tokens",
+              [](S s) { return s.request.sparse_mode == 4 || (Full(s) && s.request.sparse_mode == 0); }),
+        group({36, 37}, "pse_shift", [](S s) { return s.request.pse_shift.has_value(); }),
+        group({38}, "no pse_shift on inference cards", Cards),
+        group({39}, "no pse_shift in TND", Packed),
+        group({40}, "no quantisation on inference cards", Cards),
+        group({41, 46}, "scales of int8 inputs", [](S s) { return s.int8_query(); }),
+        group({42}, "no such scales for 16-bit inputs", [](S s) { return !s.int8_query(); }),
+        group({43}, "quant_scale2 and quant_offset2 together",
+              [](S s) { return s.request.quant_scale2 || s.request.quant_offset2; }),
+        group({44, 45, 47, 48}, "quant_scale2", [](S s) { return s.request.quant_scale2.has_value(); }),
+        group({49}, "rows without keys and quant_offset2", [](S s) { return s.request.quant_offset2.has_value(); }),
+    };
+}
 
 void AddLayout(const Scene& scene, Page* page) {
     page->Add("layout", Concat("'", scene.layout->name, "': query ", AxesOf(scene.layout->input), ", attention_out ",
@@ -94,6 +98,12 @@ void AddQuantisation(const Scene& scene, Page* page) {
 }
 
 }  // namespace
+
+const RuleGroups<Scene>& ScopesOfRules() {
+    static const RuleGroups<Scene> scopes = MakeScopes();
+    return scopes;
+}
+
 }  // namespace ascend_attention::pfa
 
 namespace ascend_attention {
@@ -113,17 +123,7 @@ Status Explain(const PromptFlashAttentionRequest& request, const Soc& soc, Contr
     AddLengths(scene, &page);
     AddQuantisation(scene, &page);
     page.Add("attention_out", OutputText(InferShapes(scene).attention_out));
-    if (empty) {
-        page.Add("note", scene.empty_query() ? "nothing to compute: query is empty"
-                                             : "key and value are empty: no row sees a key");
-    }
-    page.Add("note", "rows that see no key and rows of padding are zeros");
-    for (const RuleGroup& group : kRuleGroups) {
-        if (group.applies(scene)) {
-            page.Add("checked", Concat(group.rules, ": ", group.about));
-        }
-    }
-    AddRuns(empty ? OkStatus() : CheckSupported(scene), &page);
+    AddEnd(scene, ScopesOfRules(), empty ? OkStatus() : CheckSupported(scene), &page);
     *text = page.text();
     return OkStatus();
 }

@@ -9,11 +9,13 @@
 
 #include "api.h"
 #include "block_sparse_attention_v2/arguments.h"
+#include "block_sparse_attention_v2/check.h"
 #include "cpp/check.h"
 #include "fused_infer_attention_score_v2/check.h"
 #include "fused_infer_attention_score_v2/rules.h"
 #include "op_host/case_file.h"
 #include "prompt_flash_attention/arguments.h"
+#include "prompt_flash_attention/check.h"
 
 namespace {
 
@@ -64,15 +66,25 @@ struct OperatorOf {
 };
 
 struct FusedInferAttentionScoreV2 : OperatorOf<FusedInferAttentionScoreV2Request> {
-    static constexpr const char* kRules = "\"(FIA-[A-Z]+[0-9]+)\"";
+    static constexpr const char* kCatalogue = "FIA";
+    static fia_v2::Scene MakeScene(const Request& request, const Soc&, Contract contract) {
+        return {request, contract};
+    }
+    static const RuleGroups<fia_v2::Scene>& Scopes() { return fia_v2::ScopesOfRules(); }
 };
 
 struct PromptFlashAttention : OperatorOf<PromptFlashAttentionRequest> {
-    static constexpr const char* kRules = "\"(PFA-[A-Z]+[0-9]+)\"";
+    static constexpr const char* kCatalogue = "PFA";
+    static pfa::Scene MakeScene(const Request& request, const Soc& soc, Contract contract) {
+        return {request, soc, contract};
+    }
+    static const RuleGroups<pfa::Scene>& Scopes() { return pfa::ScopesOfRules(); }
 };
 
 struct BlockSparseAttentionV2 : OperatorOf<BlockSparseAttentionV2Request> {
-    static constexpr const char* kRules = "\"(BSA-[A-Z]+[0-9]+)\"";
+    static constexpr const char* kCatalogue = "BSA";
+    static bsa_v2::Scene MakeScene(const Request& request, const Soc& soc, Contract) { return {request, soc}; }
+    static const RuleGroups<bsa_v2::Scene>& Scopes() { return bsa_v2::ScopesOfRules(); }
 };
 
 // One line of a file.
@@ -141,23 +153,17 @@ void CheckCase(const Case<Operator>& test) {
 
 // Does the table of scopes, which explains requests, say that a broken rule concerns the request?
 template <class Operator>
-bool InScope(const Case<Operator>&) {
-    return true;
-}
-
-template <>
-bool InScope(const Case<FusedInferAttentionScoreV2>& test) {
-    fia_v2::Scene scene(test.request, test.contract);
-    if (test.rule.rfind("FIA-C", 0) != 0 || fia_v2::CheckDocument(scene).ok()) {
+bool InScope(const Case<Operator>& test) {
+    auto scene = Operator::MakeScene(test.request, test.soc, test.contract);
+    const std::string catalogue = std::string(Operator::kCatalogue) + "-C";
+    if (test.rule.rfind(catalogue, 0) != 0 || CheckDocument(scene).ok()) {
         return true;  // an argument's own rule, or one about results
     }
-    const int number = std::stoi(test.rule.substr(5));
-    for (const fia_v2::RuleGroup& group : fia_v2::RuleGroups()) {
-        if (std::count(group.numbers.begin(), group.numbers.end(), number) != 0) {
-            return group.applies(scene);
-        }
-    }
-    return false;
+    const int number = std::stoi(test.rule.substr(catalogue.size()));
+    const auto& groups = Operator::Scopes();
+    return std::any_of(groups.begin(), groups.end(), [&](const auto& group) {
+        return std::count(group.numbers.begin(), group.numbers.end(), number) != 0 && group.applies(scene);
+    });
 }
 
 // Rule ids that the sources can refuse with.
@@ -227,10 +233,17 @@ std::set<std::string> RunFile(const std::string& path) {
 template <class Operator>
 void RunOperator(const std::string& cases, const std::string& sources) {
     const std::set<std::string> refused = RunFile<Operator>(cases);
-    const std::set<std::string> rules = RulesInSources(sources, Operator::kRules);
+    const std::set<std::string> rules =
+        RulesInSources(sources, "\"(" + std::string(Operator::kCatalogue) + "-[A-Z]+[0-9]+)\"");
     CHECK(rules.size() > 20);
     for (const std::string& rule : rules) {
         CHECK_CONTEXT(refused.count(rule) == 1, rule + " is checked, but no case breaks it");
+    }
+    for (const auto& group : Operator::Scopes()) {
+        for (const int number : group.numbers) {
+            const std::string rule = std::string(Operator::kCatalogue) + "-C" + std::to_string(number);
+            CHECK_CONTEXT(refused.count(rule) == 1, rule + " is explained as checked, but no case breaks it");
+        }
     }
 }
 
