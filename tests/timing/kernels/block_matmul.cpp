@@ -2,14 +2,12 @@
 // C = A B in the way of catlass: blocks of C go to the cores in swizzled order, both operands of a step of k lie in two
 // buffers of L1 and are loaded one step ahead, each core beginning at another step. B comes transposed (columns x
 // depth) or, with `nz`, as [columns / 16][depth][16].
-#include "kernel_operator.h"
+#include "matmul_parts.h"
 
 using namespace AscendC;
+using namespace matmul_parts;
 
 namespace {
-
-constexpr int32_t kFractal = 16;
-constexpr int32_t kL0 = 3;  // M_MTE1 0 to 2 belong to TPipe
 
 struct Shape {
     int32_t rows;
@@ -32,10 +30,8 @@ public:
     __aicore__ inline Core(TPipe& pipe, GM_ADDR a, GM_ADDR b, GM_ADDR c, const Shape& shape) : shape_(shape) {
         left_size_ = shape.block_rows * shape.step;
         right_size_ = shape.block_columns * shape.step;
-        pipe.InitBuffer(l1_, 2 * (left_size_ + right_size_) * sizeof(T));
-        pipe.InitBuffer(l0a_, 2 * shape.block_rows * shape.part * sizeof(T));
-        pipe.InitBuffer(l0b_, 2 * shape.block_columns * shape.part * sizeof(T));
-        pipe.InitBuffer(l0c_, shape.block_rows * shape.block_columns * sizeof(float));
+        buffers_.Init(pipe, 2 * (left_size_ + right_size_), shape.block_rows * shape.part,
+                      shape.block_columns * shape.part, shape.block_rows * shape.block_columns);
         a_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(a));
         b_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(b));
         c_.SetGlobalBuffer(reinterpret_cast<__gm__ Result*>(c));
@@ -59,7 +55,8 @@ public:
                 Place((i - 1) / steps);
                 Compute((i - 1) % 2, (i - 1) % steps == 0);
                 if (i % steps == 0) {
-                    Store();
+                    Store(c_[int64_t(first_row_) * shape_.columns + first_column_], buffers_, rows_, columns_,
+                          Ceil(rows_, kFractal) * kFractal, shape_.columns);
                 }
             }
         }
@@ -93,30 +90,18 @@ private:
         columns_ = Least(shape_.block_columns, shape_.columns - first_column_);
     }
 
-    __aicore__ inline LocalTensor<T> Left(int32_t buffer) { return l1_.Get<T>()[buffer * left_size_]; }
+    __aicore__ inline LocalTensor<T> Left(int32_t buffer) { return buffers_.l1.template Get<T>()[buffer * left_size_]; }
     __aicore__ inline LocalTensor<T> Right(int32_t buffer) {
-        return l1_.Get<T>()[2 * left_size_ + buffer * right_size_];
-    }
-
-    __aicore__ inline void ToNz(const LocalTensor<T>& target, const GlobalTensor<T>& source, int32_t rows,
-                                int32_t stride) {
-        Nd2NzParams params;
-        params.ndNum = 1;
-        params.nValue = rows;
-        params.dValue = shape_.step;
-        params.srcNdMatrixStride = 0;
-        params.srcDValue = shape_.depth;
-        params.dstNzC0Stride = stride;
-        params.dstNzNStride = 1;
-        params.dstNzMatrixStride = 0;
-        DataCopy(target, source, params);
+        return buffers_.l1.template Get<T>()[2 * left_size_ + buffer * right_size_];
     }
 
     __aicore__ inline void Load(int32_t buffer, int32_t k) {
         WaitFlag<HardEvent::MTE1_MTE2>(buffer);
-        ToNz(Left(buffer), a_[int64_t(first_row_) * shape_.depth + k], rows_, shape_.block_rows);
+        ToNz(Left(buffer), a_[int64_t(first_row_) * shape_.depth + k], rows_, shape_.step, shape_.depth,
+             shape_.block_rows);
         if (shape_.nz == 0) {
-            ToNz(Right(buffer), b_[int64_t(first_column_) * shape_.depth + k], columns_, shape_.block_columns);
+            ToNz(Right(buffer), b_[int64_t(first_column_) * shape_.depth + k], columns_, shape_.step, shape_.depth,
+                 shape_.block_columns);
         } else {
             DataCopyParams params;
             params.blockCount = Ceil(columns_, kFractal);
@@ -135,20 +120,11 @@ private:
             WaitFlag<HardEvent::M_MTE1>(kL0 + l0);
             LoadLeft(l0, buffer, k);
             LoadRight(l0, buffer, k);
-            SetFlag<HardEvent::MTE1_M>(l0);
-            if (first && k == 0) {
-                WaitFlag<HardEvent::FIX_M>(0);
-            }
-            WaitFlag<HardEvent::MTE1_M>(l0);
-            MmadParams params;
-            params.m = Ceil(rows_, kFractal) * kFractal;
-            params.n = Ceil(columns_, kFractal) * kFractal;
-            params.k = shape_.part;
-            params.cmatrixInitVal = first && k == 0;
-            Mmad(l0c_.Get<float>(), l0a_.Get<T>()[l0 * shape_.block_rows * shape_.part],
-                 l0b_.Get<T>()[l0 * shape_.block_columns * shape_.part], params);
-            SetFlag<HardEvent::M_MTE1>(kL0 + l0);
-            if (params.m / kFractal * (params.n / kFractal) < 10) {
+            const int32_t m = Ceil(rows_, kFractal) * kFractal;
+            const int32_t n = Ceil(columns_, kFractal) * kFractal;
+            Multiply(buffers_, l0, l0 * shape_.block_rows * shape_.part, l0 * shape_.block_columns * shape_.part, m, n,
+                     shape_.part, first && k == 0);
+            if (m / kFractal * (n / kFractal) < 10) {
                 PipeBarrier<PIPE_M>();  // the next product adds to this one
             }
         }
@@ -160,7 +136,7 @@ private:
         params.repeatTimes = shape_.part / kC0;
         params.srcStride = shape_.block_rows / kFractal;
         for (int32_t row = 0; row < rows_; row += kFractal) {
-            LoadData(l0a_.Get<T>()[(l0 * shape_.block_rows + row) * shape_.part],
+            LoadData(buffers_.l0a.template Get<T>()[(l0 * shape_.block_rows + row) * shape_.part],
                      Left(buffer)[k * shape_.block_rows + row * kC0], params);
         }
     }
@@ -173,25 +149,9 @@ private:
         const int32_t columns = params.repeatTimes * kFractal;
         for (int32_t i = 0; i < shape_.part; i += kC0) {
             const int32_t source = shape_.nz == 0 ? (k + i) * shape_.block_columns : (k + i) * kFractal;
-            LoadData(l0b_.Get<T>()[l0 * shape_.block_columns * shape_.part + i * columns], Right(buffer)[source],
-                     params);
+            LoadData(buffers_.l0b.template Get<T>()[l0 * shape_.block_columns * shape_.part + i * columns],
+                     Right(buffer)[source], params);
         }
-    }
-
-    __aicore__ inline void Store() {
-        SetFlag<HardEvent::M_FIX>(0);
-        WaitFlag<HardEvent::M_FIX>(0);
-        FixpipeParamsV220 params;
-        params.nSize = columns_;
-        params.mSize = rows_;
-        params.srcStride = Ceil(rows_, kFractal) * kFractal;
-        params.dstStride = shape_.columns;
-        if (sizeof(Result) == sizeof(half)) {
-            params.quantPre = QuantMode_t::F322F16;
-        }
-        Fixpipe<Result, float, CFG_ROW_MAJOR>(c_[int64_t(first_row_) * shape_.columns + first_column_],
-                                              l0c_.Get<float>(), params);
-        SetFlag<HardEvent::FIX_M>(0);
     }
 
     Shape shape_;
@@ -201,10 +161,7 @@ private:
     int32_t first_column_ = 0;
     int32_t rows_ = 0;
     int32_t columns_ = 0;
-    TBuf<TPosition::A1> l1_;  // A twice, B twice
-    TBuf<TPosition::A2> l0a_;
-    TBuf<TPosition::B2> l0b_;
-    TBuf<TPosition::CO1> l0c_;
+    Buffers<T> buffers_;  // in L1: A twice, B twice
     GlobalTensor<T> a_;
     GlobalTensor<T> b_;
     GlobalTensor<Result> c_;

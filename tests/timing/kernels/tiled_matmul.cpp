@@ -3,18 +3,17 @@
 // pieces of A (128 x `left`) and B (`right` x 256) in L1, in as many buffers as the shape says (1 or 2), L0A and L0B in
 // two; `left` is a multiple of `right`. A core computes the first `tiles` of the results in its part of C, column by
 // column; `narrow` rounds C to half.
-#include "kernel_operator.h"
+#include "matmul_parts.h"
 
 using namespace AscendC;
+using namespace matmul_parts;
 
 namespace {
 
 constexpr int32_t kRows = 128;
 constexpr int32_t kColumns = 256;
 constexpr int32_t kStep = 64;  // k of one Mmad
-constexpr int32_t kFractal = 16;
 constexpr int32_t kFractalElements = kFractal * kFractal;
-constexpr int32_t kL0 = 3;  // M_MTE1 0 to 2 belong to TPipe
 
 struct Shape {
     int32_t rows;
@@ -31,10 +30,8 @@ class Core {
 public:
     __aicore__ inline Core(TPipe& pipe, GM_ADDR a, GM_ADDR b, GM_ADDR c, const Shape& shape, bool narrow)
         : shape_(shape), narrow_(narrow) {
-        pipe.InitBuffer(l1_, shape.buffers * (kRows * shape.left + shape.right * kColumns) * sizeof(half));
-        pipe.InitBuffer(l0a_, 2 * kRows * kStep * sizeof(half));
-        pipe.InitBuffer(l0b_, 2 * kStep * kColumns * sizeof(half));
-        pipe.InitBuffer(l0c_, kRows * kColumns * sizeof(float));
+        buffers_.Init(pipe, shape.buffers * (kRows * shape.left + shape.right * kColumns), kRows * kStep,
+                      kStep * kColumns, kRows * kColumns);
         const int32_t parts = shape.columns / shape.part_columns + (shape.columns % shape.part_columns != 0);
         first_row_ = int32_t(GetBlockIdx()) / parts * shape.part_rows;
         first_column_ = int32_t(GetBlockIdx()) % parts * shape.part_columns;
@@ -77,23 +74,11 @@ private:
     __aicore__ inline int32_t ColumnOf(int32_t tile) const {
         return first_column_ + tile / (shape_.part_rows / kRows) * kColumns;
     }
-    __aicore__ inline LocalTensor<half> Left(int32_t buffer) { return l1_.Get<half>()[buffer * kRows * shape_.left]; }
-    __aicore__ inline LocalTensor<half> Right(int32_t buffer) {
-        return l1_.Get<half>()[shape_.buffers * kRows * shape_.left + buffer * shape_.right * kColumns];
+    __aicore__ inline LocalTensor<half> Left(int32_t buffer) {
+        return buffers_.l1.Get<half>()[buffer * kRows * shape_.left];
     }
-
-    __aicore__ inline void ToNz(const LocalTensor<half>& target, const GlobalTensor<half>& source, int32_t rows,
-                                int32_t columns, int32_t pitch) {
-        Nd2NzParams params;
-        params.ndNum = 1;
-        params.nValue = rows;
-        params.dValue = columns;
-        params.srcNdMatrixStride = 0;
-        params.srcDValue = pitch;
-        params.dstNzC0Stride = rows;
-        params.dstNzNStride = 1;
-        params.dstNzMatrixStride = 0;
-        DataCopy(target, source, params);
+    __aicore__ inline LocalTensor<half> Right(int32_t buffer) {
+        return buffers_.l1.Get<half>()[shape_.buffers * kRows * shape_.left + buffer * shape_.right * kColumns];
     }
 
     // Pieces of A hold two pieces of B along k.
@@ -101,11 +86,12 @@ private:
         if (k % shape_.left == 0) {
             const int32_t buffer = left_loads_++ % shape_.buffers;
             WaitFlag<HardEvent::MTE1_MTE2>(2 + buffer);
-            ToNz(Left(buffer), a_[int64_t(RowOf(tile)) * shape_.depth + k], kRows, shape_.left, shape_.depth);
+            ToNz(Left(buffer), a_[int64_t(RowOf(tile)) * shape_.depth + k], kRows, shape_.left, shape_.depth, kRows);
         }
         const int32_t buffer = piece % shape_.buffers;
         WaitFlag<HardEvent::MTE1_MTE2>(buffer);
-        ToNz(Right(buffer), b_[int64_t(k) * shape_.columns + ColumnOf(tile)], shape_.right, kColumns, shape_.columns);
+        ToNz(Right(buffer), b_[int64_t(k) * shape_.columns + ColumnOf(tile)], shape_.right, kColumns, shape_.columns,
+             shape_.right);
         SetFlag<HardEvent::MTE2_MTE1>(buffer);
     }
 
@@ -121,19 +107,8 @@ private:
             WaitFlag<HardEvent::M_MTE1>(kL0 + l0);
             LoadLeft(l0, half_left * shape_.right + step * kStep);
             LoadRight(l0, buffer, step * kStep);
-            SetFlag<HardEvent::MTE1_M>(l0);
-            if (index == 0 && step == 0) {
-                WaitFlag<HardEvent::FIX_M>(0);
-            }
-            WaitFlag<HardEvent::MTE1_M>(l0);
-            MmadParams params;
-            params.m = kRows;
-            params.n = kColumns;
-            params.k = kStep;
-            params.cmatrixInitVal = index == 0 && step == 0;
-            Mmad(l0c_.Get<float>(), l0a_.Get<half>()[l0 * kRows * kStep], l0b_.Get<half>()[l0 * kStep * kColumns],
-                 params);
-            SetFlag<HardEvent::M_MTE1>(kL0 + l0);
+            Multiply(buffers_, l0, l0 * kRows * kStep, l0 * kStep * kColumns, kRows, kColumns, kStep,
+                     index == 0 && step == 0);
         }
         SetFlag<HardEvent::MTE1_MTE2>(buffer);
         if (half_left == shape_.left / shape_.right - 1) {
@@ -152,7 +127,7 @@ private:
         params.srcStride = kRowFractals;
         const LocalTensor<half> source = Left(left_)[k * kRows];
         for (int32_t i = 0; i < kRowFractals; ++i) {
-            LoadData(l0a_.Get<half>()[l0 * kRows * kStep + i * kStepFractals * kFractalElements],
+            LoadData(buffers_.l0a.Get<half>()[l0 * kRows * kStep + i * kStepFractals * kFractalElements],
                      source[i * kFractalElements], params);
         }
     }
@@ -163,27 +138,18 @@ private:
         params.srcStride = shape_.right / kFractal;
         params.ifTranspose = true;
         for (int32_t i = 0; i < kStep / kFractal; ++i) {
-            LoadData(l0b_.Get<half>()[l0 * kStep * kColumns + i * kFractal * kColumns],
+            LoadData(buffers_.l0b.Get<half>()[l0 * kStep * kColumns + i * kFractal * kColumns],
                      Right(buffer)[(k + i * kFractal) * kFractal], params);
         }
     }
 
     __aicore__ inline void Store(int32_t tile) {
-        SetFlag<HardEvent::M_FIX>(0);
-        WaitFlag<HardEvent::M_FIX>(0);
-        FixpipeParamsV220 params;
-        params.nSize = kColumns;
-        params.mSize = kRows;
-        params.srcStride = kRows;
-        params.dstStride = shape_.columns;
         const int64_t target = int64_t(RowOf(tile)) * shape_.columns + ColumnOf(tile);
         if (narrow_) {
-            params.quantPre = QuantMode_t::F322F16;
-            Fixpipe<half, float, CFG_ROW_MAJOR>(narrow_c_[target], l0c_.Get<float>(), params);
+            matmul_parts::Store(narrow_c_[target], buffers_, kRows, kColumns, kRows, shape_.columns);
         } else {
-            Fixpipe<float, float, CFG_ROW_MAJOR>(c_[target], l0c_.Get<float>(), params);
+            matmul_parts::Store(c_[target], buffers_, kRows, kColumns, kRows, shape_.columns);
         }
-        SetFlag<HardEvent::FIX_M>(0);
     }
 
     Shape shape_;
@@ -193,10 +159,7 @@ private:
     int32_t left_ = 0;
     int32_t left_loads_ = 0;
     int32_t left_uses_ = 0;
-    TBuf<TPosition::A1> l1_;  // A twice, B twice
-    TBuf<TPosition::A2> l0a_;
-    TBuf<TPosition::B2> l0b_;
-    TBuf<TPosition::CO1> l0c_;
+    Buffers<half> buffers_;
     GlobalTensor<half> a_;
     GlobalTensor<half> b_;
     GlobalTensor<float> c_;
