@@ -33,7 +33,7 @@ const Unsupported<Scene> kUnsupported[] = {
     {"learnable_sink", "None", [](const Scene& s) { return s.request.learnable_sink.has_value(); },
      [](const Scene& s) { return TensorText(s.request.learnable_sink); }},
     {"query", "Q_S > 1", [](const Scene& s) { return s.single_row(); }, LengthText},
-    {"query", "head_dim up to 256", [](const Scene& s) { return s.head_dim > kHeadDimMax; },
+    {"query", "head_dim up to 256", [](const Scene& s) { return s.head_dim > NarrowHeads::kHeadDimMax; },
      [](const Scene& s) { return Concat("head_dim ", s.head_dim); }},
     {"sparse_mode", "0, 1, 2, 3, 4", [](const Scene& s) { return s.request.sparse_mode == 9; },
      [](const Scene& s) { return std::to_string(s.request.sparse_mode); }},

@@ -33,8 +33,8 @@ Status CheckLimits(const AttentionProblem& problem) {
         return NoPlan(problem, Concat("bytes per element of ", NameOf(problem.dtype)), SizeOf(problem.dtype), 2);
     }
     for (const int64_t dim : {problem.head_dim, problem.value_head_dim}) {
-        if (dim < 16 || dim > kHeadDimMax || dim % 16 != 0) {
-            return NoPlan(problem, "head_dim (a multiple of 16, at least 16)", dim, kHeadDimMax);
+        if (dim < 16 || dim > NarrowHeads::kHeadDimMax || dim % 16 != 0) {
+            return NoPlan(problem, "head_dim (a multiple of 16, at least 16)", dim, NarrowHeads::kHeadDimMax);
         }
     }
     if (problem.query_heads < 1 || problem.query_heads > kHeadsMax) {
@@ -154,7 +154,7 @@ AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold) {
     plan.has_mask = problem.has_mask ? 1 : 0;
     plan.writes_lse = problem.writes_lse ? 1 : 0;
     plan.scale = float(problem.scale);
-    plan.workspace_core_stride = kCoreWorkspaceBytes;
+    plan.workspace_core_stride = NarrowHeads::kCoreWorkspaceBytes;
     plan.query = problem.query;
     plan.key = problem.key;
     plan.value = problem.value;
@@ -235,11 +235,13 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     result.kernel = std::string("attention_") + NameOf(problem.dtype);
     result.bytes = Serialise(header, sequences, cores, {});
     result.block_count = header.core_count;
-    result.workspace_bytes = uint64_t(header.core_count) * uint64_t(kCoreWorkspaceBytes);
+    result.workspace_bytes = uint64_t(header.core_count) * uint64_t(NarrowHeads::kCoreWorkspaceBytes);
     *plan = std::move(result);
     return OkStatus();
 }
 
-uint64_t MaxWorkspaceBytes(const Soc& soc) { return uint64_t(soc.aic_count) * uint64_t(kCoreWorkspaceBytes); }
+uint64_t MaxWorkspaceBytes(const Soc& soc) {
+    return uint64_t(soc.aic_count) * uint64_t(NarrowHeads::kCoreWorkspaceBytes);
+}
 
 }  // namespace ascend_attention

@@ -18,7 +18,7 @@ const Unsupported<Scene> kUnsupported[] = {
     {"pse_shift", "None", [](const Scene& s) { return s.request.pse_shift.has_value(); },
      [](const Scene& s) { return TensorText(s.request.pse_shift); }},
     {"query", "head_dim a multiple of 16, up to 256",
-     [](const Scene& s) { return s.head_dim > kHeadDimMax || s.head_dim % 16 != 0; },
+     [](const Scene& s) { return s.head_dim > NarrowHeads::kHeadDimMax || s.head_dim % 16 != 0; },
      [](const Scene& s) { return Concat("head_dim ", s.head_dim); }},
 };
 

@@ -13,6 +13,8 @@ namespace ascend_attention {
 template <typename T>
 class CubeLoads {
 public:
+    using Heads = NarrowHeads;
+
     __aicore__ inline CubeLoads(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
                                 const KeyTileWalk& walk, GM_ADDR rings)
         : plan_(reader.Plan()),
@@ -23,7 +25,7 @@ public:
         query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
         key_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.key));
         value_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.value));
-        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace, probs)));
+        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
         keys_left_ = key_walk_.Next();
         values_left_ = value_walk_.Next();
         for (int32_t i = 0; i < kGranuleBuffers; ++i) {
@@ -109,7 +111,7 @@ public:
         const int32_t buffer = probs_loaded_++ % kProbBuffers;
         const int32_t rows = RoundUp(step.Rows().rows, kFractal);
         const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
-        const int64_t slot = int64_t(step.step % kRingSlots) * (kProbSlotBytes / sizeof(T));
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kProbSlotBytes / sizeof(T));
         AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kProbs + buffer);
         AscendC::DataCopy(Probs(buffer), probs_[slot + int64_t(piece) * kCubeStep * rows],
                           AscendC::DataCopyParams(1, uint16_t(CeilDiv(keys, kFractal) * rows), 0, 0));

@@ -10,6 +10,8 @@ namespace ascend_attention {
 template <typename T>
 class CubeStages {
 public:
+    using Heads = NarrowHeads;
+
     __aicore__ inline CubeStages(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
                                  const KeyTileWalk& walk, uint32_t core)
         : plan_(reader.Plan()), loads_(pipe, reader, arguments, walk, Rings(arguments, core)) {
@@ -17,8 +19,8 @@ public:
         pipe.InitBuffer(l0b_, sizeof(L0BMemory));
         pipe.InitBuffer(l0c_, sizeof(L0CMemory));
         GM_ADDR rings = Rings(arguments, core);
-        scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace, scores)));
-        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace, partial)));
+        scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
+        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
         for (int32_t i = 0; i < kL0Buffers; ++i) {
             AscendC::SetFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
         }
@@ -186,13 +188,13 @@ private:
             LoadKeyRight(l0, granule, key, keys, channel / kFractal, depth / kFractal);
             Multiply(product, l0, rows.rows, keys, depth, channel == 0);
         }
-        const int64_t slot = int64_t(step.step % kRingSlots) * (kScoreSlotBytes / sizeof(float));
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(float));
         StoreProduct(product, scores_[slot + column], rows.rows, keys, int32_t(plan_.tile_keys));
     }
 
     // Q stays in L0A from piece to piece.
     __aicore__ inline void LoadQueryLeft(int32_t l0, const RowTile& rows, int32_t channel, int32_t depth) {
-        const uint32_t content = rows.number * (kHeadDimMax / kCubeStep) + uint32_t(channel / kCubeStep) + 1;
+        const uint32_t content = rows.number * (Heads::kHeadDimMax / kCubeStep) + uint32_t(channel / kCubeStep) + 1;
         if (left_holds_[l0] != content) {
             LoadLeft(l0, loads_.Query(rows), rows.rows, channel / kFractal, depth);
             left_holds_[l0] = content;
@@ -249,7 +251,7 @@ private:
                 }
             }
         }
-        const int64_t slot = int64_t(step.step % kRingSlots) * (kPartialSlotBytes / sizeof(float));
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kPartialSlotBytes / sizeof(float));
         StoreProduct(product, partial_[slot + pass * kCubeStep], rows, columns,
                      RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
     }

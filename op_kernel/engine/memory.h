@@ -25,7 +25,7 @@ struct L1Memory {
 };
 // 512 KiB less the 256 bytes that mix kernels reserve.
 static_assert(sizeof(L1Memory) <= 512 * 1024 - 256, "L1");
-static_assert(kQueryElements >= 2 * kTileRowsMax * kHeadDimMax, "two query tiles of the widest heads");
+static_assert(kQueryElements >= 2 * kTileRowsMax * NarrowHeads::kHeadDimMax, "two query tiles of the widest heads");
 // All row tiles of a group take a key tile before the next one comes.
 static_assert(kTileKeysMax * kRowGroupChannels <= kGranuleBuffers * kGranuleElements, "a group's key tile fits L1");
 
@@ -52,7 +52,7 @@ constexpr int32_t kMaskedChunkElements = 4096;
 // bank groups.
 constexpr int32_t kStoreElements = kChunkElements + kTileKeysMax;
 // Row tiles whose running maximum and sum are alive: those of a group, and of the steps whose P V is still to come.
-constexpr int32_t kRowStates = kRowGroupMax + 2;
+constexpr int32_t kRowStates = kRowGroupMax + NarrowHeads::kStepsBehind;
 static_assert((kRowStates & (kRowStates - 1)) == 0, "the slot is a running number modulo a power of two");
 
 struct MaskedChunk {
@@ -62,7 +62,11 @@ struct MaskedChunk {
     uint8_t mask_bits[kMaskedChunkElements / 8];
 };
 
-struct UbMemory {
+template <typename Heads>
+struct UbMemory;
+
+template <>
+struct UbMemory<NarrowHeads> {
     union {
         float scores[kChunkElements];  // of S, or of P V
         MaskedChunk masked;
@@ -76,22 +80,25 @@ struct UbMemory {
     uint8_t seen[kVectorRows];  // which rows see a key, as bits
     float running_max[kRowStates][kVectorRows];
     float running_sum[kRowStates][kVectorRows];
-    float correction[kRingSlots][kVectorRows];  // exp(old maximum - new maximum), by step
+    float correction[NarrowHeads::kRingSlots][kVectorRows];  // exp(old maximum - new maximum), by step
     float new_max[kVectorRows];
     float row_max[kVectorRows];
     float floored_sum[kVectorRows];
     float row_sum[kVectorRows];
 };
 static_assert(sizeof(MaskedChunk) <= kChunkElements * sizeof(float), "a masked chunk fits its buffer");
-static_assert(kRowGroupMax * kRowGroupChannels >= kHeadDimMax, "the output of one row tile of the widest heads");
+static_assert(kRowGroupMax * kRowGroupChannels >= NarrowHeads::kHeadDimMax,
+              "the output of one row tile of the widest heads");
 // 192 KiB less 256 reserved bytes, less 8 KiB that Select and the toolchain take.
-static_assert(sizeof(UbMemory) <= 184 * 1024 - 256, "UB");
+static_assert(sizeof(UbMemory<NarrowHeads>) <= 184 * 1024 - 256, "UB");
 
+template <typename Heads>
 struct CoreWorkspace {
-    uint8_t scores[kRingSlots][kScoreSlotBytes];
-    uint8_t probs[kRingSlots][kProbSlotBytes];
-    uint8_t partial[kRingSlots][kPartialSlotBytes];
+    uint8_t scores[Heads::kRingSlots][Heads::kScoreSlotBytes];
+    uint8_t probs[Heads::kRingSlots][Heads::kProbSlotBytes];
+    uint8_t partial[Heads::kRingSlots][Heads::kPartialSlotBytes];
 };
-static_assert(sizeof(CoreWorkspace) == kCoreWorkspaceBytes, "workspace of one core");
+static_assert(sizeof(CoreWorkspace<NarrowHeads>) == NarrowHeads::kCoreWorkspaceBytes, "workspace of one core");
+static_assert(sizeof(CoreWorkspace<WideHeads>) == WideHeads::kCoreWorkspaceBytes, "workspace of one core");
 
 }  // namespace ascend_attention

@@ -10,15 +10,15 @@
 
 namespace ascend_attention {
 
-template <typename T>
+template <typename T, typename Heads>
 class OutputStage {
 public:
-    __aicore__ inline OutputStage(VectorBuffers<T>& buffers, const AttentionPlan& plan,
+    __aicore__ inline OutputStage(VectorBuffers<T, Heads>& buffers, const AttentionPlan& plan,
                                   const KernelArguments& arguments, GM_ADDR rings)
         : buffers_(buffers), plan_(plan) {
         output_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.attention_out));
         lse_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(arguments.softmax_lse));
-        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace, partial)));
+        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
         channels_ = int32_t(plan.value_head_dim);
         pitch_ = RoundUp(channels_, kFloatsPerRepeat);
         chunk_rows_ = ChunkRows(kChunkElements, pitch_);
@@ -30,7 +30,8 @@ public:
         const VectorRows rows = buffers_.RowsOf(step);
         if (step.last && rows.count > 0) {
             AscendC::PipeBarrier<PIPE_V>();
-            AscendC::Maxs(Float(offsetof(UbMemory, floored_sum)), buffers_.RunningSum(step), kSumFloor, kVectorRows);
+            AscendC::Maxs(Float(offsetof(UbMemory<Heads>, floored_sum)), buffers_.RunningSum(step), kSumFloor,
+                          kVectorRows);
         }
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows_) {
             Update(step, rows, begin, Min(rows.count - begin, chunk_rows_));
@@ -52,7 +53,7 @@ public:
         }
         if (plan_.writes_lse != 0 && rows.count > 0) {
             AscendC::WaitFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kLse);
-            AscendC::Duplicate(Float(offsetof(UbMemory, lse)), FloatFromBits(kPlusInfinityBits), kVectorRows);
+            AscendC::Duplicate(Float(offsetof(UbMemory<Heads>, lse)), FloatFromBits(kPlusInfinityBits), kVectorRows);
             StoreLse(step, rows);
         }
     }
@@ -62,7 +63,7 @@ private:
 
     __aicore__ inline void Update(const TileStep& step, const VectorRows& rows, int32_t begin, int32_t count) {
         const int32_t slot_pitch = RoundUp(channels_, kCubeStep);
-        const int64_t slot = int64_t(step.step % kRingSlots) * (kPartialSlotBytes / sizeof(float));
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kPartialSlotBytes / sizeof(float));
         const AscendC::DataCopyParams params(uint16_t(count), uint16_t(channels_ / kFloatsPerBlock),
                                              uint16_t((slot_pitch - channels_) / kFloatsPerBlock),
                                              uint16_t((pitch_ - channels_) / kFloatsPerBlock));
@@ -96,7 +97,7 @@ private:
     // Normalises, rounds to T and writes the finished rows. The sum of a row that sees a key is at least about 1 (its
     // largest score contributes exp(0)), so the floor only turns 0 / 0 of the other rows into 0.
     __aicore__ inline void Write(const TileStep& step, const VectorRows& rows) {
-        const AscendC::LocalTensor<float> floored_sum = Float(offsetof(UbMemory, floored_sum));
+        const AscendC::LocalTensor<float> floored_sum = Float(offsetof(UbMemory<Heads>, floored_sum));
         AscendC::PipeBarrier<PIPE_V>();
         const RowMap map(plan_, step.tile.sequence, plan_.output, step.tile.sequence.output, step.tile.head);
         const uint8_t row_blocks = uint8_t(pitch_ / kFloatsPerBlock);
@@ -129,9 +130,9 @@ private:
 
     // LSE = ln(sum) + maximum, +inf where the sum is 0.
     __aicore__ inline void WriteLse(const TileStep& step, const VectorRows& rows) {
-        const AscendC::LocalTensor<float> lse = Float(offsetof(UbMemory, lse));
+        const AscendC::LocalTensor<float> lse = Float(offsetof(UbMemory<Heads>, lse));
         const AscendC::LocalTensor<float> sum = buffers_.RunningSum(step);
-        const AscendC::LocalTensor<uint8_t> seen = buffers_.Bytes(offsetof(UbMemory, seen));
+        const AscendC::LocalTensor<uint8_t> seen = buffers_.Bytes(offsetof(UbMemory<Heads>, seen));
         AscendC::WaitFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kLse);
         AscendC::Ln(lse, sum, kVectorRows);
         AscendC::CompareScalar(seen, sum, 0.0F, AscendC::CMPMODE::NE, uint64_t(kFloatsPerRepeat), 1,
@@ -146,9 +147,9 @@ private:
 
     // Takes over the kLse buffer from V to MTE3 and back.
     __aicore__ inline void StoreLse(const TileStep& step, const VectorRows& rows) {
-        const AscendC::LocalTensor<float> blocks = Float(offsetof(UbMemory, lse_blocks));
+        const AscendC::LocalTensor<float> blocks = Float(offsetof(UbMemory<Heads>, lse_blocks));
         AscendC::PipeBarrier<PIPE_V>();
-        BroadcastRows(blocks, Float(offsetof(UbMemory, lse)), rows.count);
+        BroadcastRows(blocks, Float(offsetof(UbMemory<Heads>, lse)), rows.count);
         AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kLse);
         AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kLse);
         const RowMap map(plan_, step.tile.sequence, plan_.lse, step.tile.sequence.lse, step.tile.head);
@@ -158,7 +159,7 @@ private:
 
     static constexpr float kSumFloor = 1.0e-30F;
 
-    VectorBuffers<T>& buffers_;
+    VectorBuffers<T, Heads>& buffers_;
     const AttentionPlan& plan_;
     int32_t channels_;
     int32_t pitch_;  // floats of an output row in UB

@@ -17,28 +17,28 @@
 
 namespace ascend_attention {
 
-static_assert(kRingSlots > kStepsBehind, "the steps between S and P V, and the one that follows");
-
 template <typename T>
 struct CubePrefill {
+    using Heads = NarrowHeads;
     using Stages = CubeStages<T>;
     __aicore__ static inline void Lead(Stages& stages, const TileStep& step) { stages.Scores(step); }
     __aicore__ static inline void Follow(Stages& stages, const TileStep& step) { stages.Partial(step); }
     __aicore__ static inline void Empty(Stages&, const TileStep&) {}
 };
 
-template <typename T>
+template <typename T, typename Heads>
 struct VectorStages {
-    VectorBuffers<T>& buffers;
-    SoftmaxStage<T> softmax;
-    OutputStage<T> output;
+    VectorBuffers<T, Heads>& buffers;
+    SoftmaxStage<T, Heads> softmax;
+    OutputStage<T, Heads> output;
 
     __aicore__ inline void Finish() { buffers.Finish(); }
 };
 
-template <typename T>
+template <typename T, typename HeadsOf>
 struct VectorPrefill {
-    using Stages = VectorStages<T>;
+    using Heads = HeadsOf;
+    using Stages = VectorStages<T, Heads>;
     __aicore__ static inline void Lead(Stages& stages, const TileStep& step) { stages.softmax.Run(step); }
     __aicore__ static inline void Follow(Stages& stages, const TileStep& step) { stages.output.Run(step); }
     __aicore__ static inline void Empty(Stages& stages, const TileStep& step) { stages.output.WriteEmpty(step); }
@@ -46,6 +46,7 @@ struct VectorPrefill {
 
 template <typename Schedule>
 __aicore__ inline void RunSchedule(const KeyTileWalk& tiles, typename Schedule::Stages& stages) {
+    constexpr int32_t kStepsBehind = Schedule::Heads::kStepsBehind;
     StepWalk walk(tiles);
     TileStep step;
     TileStep behind[kStepsBehind];
@@ -70,6 +71,7 @@ __aicore__ inline void RunSchedule(const KeyTileWalk& tiles, typename Schedule::
 
 template <typename T>
 __aicore__ inline void RunPrefill(const KernelArguments& arguments) {
+    using Heads = NarrowHeads;
     const PlanReader reader(arguments.plan);
     const AttentionPlan& plan = reader.Plan();
     AscendC::TPipe pipe;
@@ -83,10 +85,10 @@ __aicore__ inline void RunPrefill(const KernelArguments& arguments) {
         const uint32_t core = uint32_t(AscendC::GetBlockIdx()) / uint32_t(AscendC::GetSubBlockNum());
         const KeyTileWalk walk(reader, core);
         GM_ADDR rings = arguments.workspace + uint64_t(core) * plan.workspace_core_stride;
-        VectorBuffers<T> buffers(pipe, uint32_t(AscendC::GetSubBlockIdx()));
-        VectorStages<T> stages{buffers, SoftmaxStage<T>(buffers, plan, arguments, rings),
-                               OutputStage<T>(buffers, plan, arguments, rings)};
-        RunSchedule<VectorPrefill<T>>(walk, stages);
+        VectorBuffers<T, Heads> buffers(pipe, uint32_t(AscendC::GetSubBlockIdx()));
+        VectorStages<T, Heads> stages{buffers, SoftmaxStage<T, Heads>(buffers, plan, arguments, rings),
+                                      OutputStage<T, Heads>(buffers, plan, arguments, rings)};
+        RunSchedule<VectorPrefill<T, Heads>>(walk, stages);
     }
 }
 

@@ -10,18 +10,18 @@
 
 namespace ascend_attention {
 
-template <typename T>
+template <typename T, typename Heads>
 class SoftmaxStage {
 public:
-    __aicore__ inline SoftmaxStage(VectorBuffers<T>& buffers, const AttentionPlan& plan,
+    __aicore__ inline SoftmaxStage(VectorBuffers<T, Heads>& buffers, const AttentionPlan& plan,
                                    const KernelArguments& arguments, GM_ADDR rings)
         : buffers_(buffers), plan_(plan) {
         mask_.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t*>(arguments.atten_mask));
-        scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace, scores)));
-        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace, probs)));
+        scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
+        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
         // Brcb reads eight rows at a time: lanes past the last row must hold something.
-        AscendC::Duplicate(Float(offsetof(UbMemory, row_max)), FloatFromBits(kLowestFloatBits), kVectorRows);
-        AscendC::Duplicate(Float(offsetof(UbMemory, row_sum)), 0.0F, kVectorRows);
+        AscendC::Duplicate(Float(offsetof(UbMemory<Heads>, row_max)), FloatFromBits(kLowestFloatBits), kVectorRows);
+        AscendC::Duplicate(Float(offsetof(UbMemory<Heads>, row_sum)), 0.0F, kVectorRows);
     }
 
     // Writes P, rounded to T, for the cube core; updates maximum and sum.
@@ -59,7 +59,7 @@ private:
         const int32_t count = Min(rows.count - begin, shape.rows);
         const int32_t columns = RoundUp(step.KeyCount(), kFloatsPerBlock);
         const int32_t slot_pitch = int32_t(plan_.tile_keys);
-        const int64_t slot = int64_t(step.step % kRingSlots) * (kScoreSlotBytes / sizeof(float));
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(float));
         const AscendC::DataCopyParams params(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
                                              uint16_t((slot_pitch - columns) / kFloatsPerBlock),
                                              uint16_t((shape.pitch - columns) / kFloatsPerBlock));
@@ -85,7 +85,7 @@ private:
         AscendC::Exp(scores, scores, count * shape.pitch);
         AscendC::PipeBarrier<PIPE_V>();
         StoreProbs(step, rows.offset + begin, count, shape, scores);
-        const AscendC::LocalTensor<float> row_sum = Float(offsetof(UbMemory, row_sum))[begin];
+        const AscendC::LocalTensor<float> row_sum = Float(offsetof(UbMemory<Heads>, row_sum))[begin];
         ReduceRows<RowReduction::kSum>(row_sum, scores, buffers_.Scratch(), count, shape.pitch);
         buffers_.ChunkIsUsed(buffer);
         AscendC::PipeBarrier<PIPE_V>();
@@ -143,8 +143,8 @@ private:
     __aicore__ inline void UpdateMaximum(const TileStep& step, int32_t begin, int32_t count, int32_t pitch,
                                          const AscendC::LocalTensor<float>& scores) {
         const int32_t lanes = RoundUp(count, kFloatsPerBlock);
-        const AscendC::LocalTensor<float> row_max = Float(offsetof(UbMemory, row_max))[begin];
-        const AscendC::LocalTensor<float> new_max = Float(offsetof(UbMemory, new_max))[begin];
+        const AscendC::LocalTensor<float> row_max = Float(offsetof(UbMemory<Heads>, row_max))[begin];
+        const AscendC::LocalTensor<float> new_max = Float(offsetof(UbMemory<Heads>, new_max))[begin];
         const AscendC::LocalTensor<float> running_max = buffers_.RunningMax(step)[begin];
         const AscendC::LocalTensor<float> correction = buffers_.Correction(step)[begin];
         ReduceRows<RowReduction::kMax>(row_max, scores, buffers_.Scratch(), count, pitch);
@@ -172,7 +172,7 @@ private:
         }
         buffers_.StoreIsFilled(buffer);
         const int32_t tile_rows = RoundUp(step.Rows().rows, kFractal);
-        const int64_t slot = int64_t(step.step % kRingSlots) * (kProbSlotBytes / sizeof(T));
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kProbSlotBytes / sizeof(T));
         const AscendC::DataCopyParams params(uint16_t(CeilDiv(step.KeyCount(), kFractal)), uint16_t(count),
                                              uint16_t(strip - count), uint16_t(tile_rows - count));
         AscendC::DataCopy(probs_[slot + int64_t(tile_row) * kFractal], probs, params);
@@ -182,7 +182,7 @@ private:
         buffers_.StoreIsWritten(buffer);
     }
 
-    VectorBuffers<T>& buffers_;
+    VectorBuffers<T, Heads>& buffers_;
     const AttentionPlan& plan_;
     AscendC::GlobalTensor<uint8_t> mask_;
     AscendC::GlobalTensor<float> scores_;

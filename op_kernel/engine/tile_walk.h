@@ -16,11 +16,14 @@
 
 namespace ascend_attention {
 
+constexpr int32_t kNotSplit = -1;
+
 struct RowTile {
     int32_t row_begin;  // within the head
     int32_t rows;       // 0: not this core's
-    KeySpan keys;       // that its rows can see
+    KeySpan keys;       // that its rows can see; of a split row tile those that are this core's
     uint32_t number;    // running number of the core's row tiles that see keys
+    int32_t part_slot;  // of a split row tile: where its partial result goes; kNotSplit
 
     __aicore__ inline bool SeesKeys() const { return rows > 0 && keys.first < keys.last; }
 };
@@ -94,6 +97,8 @@ public:
         head_ = range.head;
         tile_ = int32_t(range.tile);
         tiles_left_ = range.tile_total;
+        cut_begin_ = range.key_begin;
+        cut_end_ = range.key_end;
         if (tiles_left_ > 0) {
             reader.Sequence(sequence_index_, next_sequence_);
         }
@@ -133,6 +138,7 @@ private:
             RowTile& rows = current_.row_tiles[r];
             rows.rows = 0;
             rows.keys.first = rows.keys.last = 0;
+            rows.part_slot = kNotSplit;
             if (tile >= tile_ && tile < mine_end) {
                 rows.row_begin = tile * sequence.tile_rows;
                 rows.rows = RowsOfTile(sequence, plan.group_fold, tile);
@@ -144,11 +150,28 @@ private:
         const int32_t first_row = group_begin * sequence.tile_rows;
         const int32_t rows =
             (group_end - 1 - group_begin) * sequence.tile_rows + RowsOfTile(sequence, plan.group_fold, group_end - 1);
-        const KeySpan keys = VisibleKeys(sequence, plan.group_fold, plan.row_order, first_row, rows);
+        KeySpan keys = VisibleKeys(sequence, plan.group_fold, plan.row_order, first_row, rows);
+        if (group == 1) {
+            Cut(current_.row_tiles[0], keys);
+        }
         key_cursor_ = keys.first;
         key_end_ = Max(keys.first, keys.last);
         Advance(mine_end - tile_);
         return true;
+    }
+
+    // The plan splits row tiles only where a group is one row tile: the core's first and its last one.
+    __aicore__ inline void Cut(RowTile& rows, KeySpan& keys) {
+        if (tiles_left_ == 1 && cut_end_ < keys.last) {
+            rows.part_slot = kTailSlot;
+            keys.last = cut_end_;
+        }
+        if (cut_begin_ > keys.first) {
+            rows.part_slot = kHeadSlot;
+            keys.first = cut_begin_;
+        }
+        cut_begin_ = 0;  // of the first row tile only
+        rows.keys = keys;
     }
 
     __aicore__ inline void Advance(int32_t tiles) {
@@ -172,6 +195,8 @@ private:
     uint32_t head_;
     int32_t tile_;
     uint32_t tiles_left_;
+    int32_t cut_begin_;
+    int32_t cut_end_;
     int32_t key_cursor_ = 0;
     int32_t key_end_ = 0;
     uint32_t numbers_ = 0;

@@ -14,11 +14,11 @@ struct VectorRows {
     int32_t count;
 };
 
-template <typename T>
+template <typename T, typename Heads>
 class VectorBuffers {
 public:
     __aicore__ inline VectorBuffers(AscendC::TPipe& pipe, uint32_t sub_core) : sub_core_(sub_core) {
-        pipe.InitBuffer(ub_, sizeof(UbMemory));
+        pipe.InitBuffer(ub_, sizeof(UbMemory<Heads>));
         for (int32_t i = 0; i < kChunkBuffers; ++i) {
             AscendC::SetFlag<AscendC::HardEvent::V_MTE2>(VectorEvent::kChunk + i);
         }
@@ -102,27 +102,27 @@ public:
         return Bytes(ChunkOffset(buffer) + offsetof(MaskedChunk, mask_bits));
     }
     __aicore__ inline AscendC::LocalTensor<T> Store(int32_t buffer) {
-        return ub_.template Get<T>()[offsetof(UbMemory, store) / sizeof(T) + buffer * kStoreElements];
+        return ub_.template Get<T>()[offsetof(UbMemory<Heads>, store) / sizeof(T) + buffer * kStoreElements];
     }
     // The running output of a step's row tile, rows `pitch` floats apart.
     __aicore__ inline AscendC::LocalTensor<float> Accumulator(const TileStep& step, int32_t pitch) {
-        return Float(offsetof(UbMemory, accumulator))[step.r * kVectorRows * pitch];
+        return Float(offsetof(UbMemory<Heads>, accumulator))[step.r * kVectorRows * pitch];
     }
-    __aicore__ inline AscendC::LocalTensor<float> Scratch() { return Float(offsetof(UbMemory, scratch)); }
-    __aicore__ inline AscendC::LocalTensor<float> Broadcast() { return Float(offsetof(UbMemory, broadcast)); }
+    __aicore__ inline AscendC::LocalTensor<float> Scratch() { return Float(offsetof(UbMemory<Heads>, scratch)); }
+    __aicore__ inline AscendC::LocalTensor<float> Broadcast() { return Float(offsetof(UbMemory<Heads>, broadcast)); }
     __aicore__ inline AscendC::LocalTensor<float> RunningMax(const TileStep& step) {
-        return Float(offsetof(UbMemory, running_max))[StateOf(step)];
+        return Float(offsetof(UbMemory<Heads>, running_max))[StateOf(step)];
     }
     __aicore__ inline AscendC::LocalTensor<float> RunningSum(const TileStep& step) {
-        return Float(offsetof(UbMemory, running_sum))[StateOf(step)];
+        return Float(offsetof(UbMemory<Heads>, running_sum))[StateOf(step)];
     }
     __aicore__ inline AscendC::LocalTensor<float> Correction(const TileStep& step) {
-        return Float(offsetof(UbMemory, correction))[int32_t(step.step % kRingSlots) * kVectorRows];
+        return Float(offsetof(UbMemory<Heads>, correction))[int32_t(step.step % Heads::kRingSlots) * kVectorRows];
     }
 
 private:
     __aicore__ inline static uint32_t ChunkOffset(int32_t buffer) {
-        return uint32_t(offsetof(UbMemory, chunk) + sizeof(UbMemory::chunk[0]) * buffer);
+        return uint32_t(offsetof(UbMemory<Heads>, chunk) + sizeof(UbMemory<Heads>::chunk[0]) * buffer);
     }
     __aicore__ inline static int32_t StateOf(const TileStep& step) {
         return int32_t(step.Rows().number % kRowStates) * kVectorRows;

@@ -8,27 +8,9 @@
 
 #include <cstdint>
 
+#include "plan/geometry.h"
+
 namespace ascend_attention {
-
-// Engine geometry. 128 rows are eight cube fractals and give each of the two vector cores 64 rows; 128 x 128 16-bit
-// values are 32 KiB, half of L0A or L0B, so both can be double-buffered.
-constexpr int32_t kTileRowsMax = 128;
-constexpr int32_t kTileKeysMax = 512;
-constexpr int32_t kHeadDimMax = 256;
-constexpr int32_t kCubeStep = 128;
-// Row tiles that share one load of K and V. The running outputs of all of them have to fit UB, so heads wider than
-// kRowGroupChannels get one.
-constexpr int32_t kRowGroupMax = 2;
-constexpr int32_t kRowGroupChannels = 128;
-// P V follows S this many steps later. Steps in flight between the cube core and its vector cores pass through a ring
-// in global memory that stays in L2.
-constexpr int32_t kStepsBehind = 2;
-constexpr int32_t kRingSlots = kStepsBehind + 1;
-
-constexpr int64_t kScoreSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 4;
-constexpr int64_t kProbSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 2;
-constexpr int64_t kPartialSlotBytes = int64_t(kTileRowsMax) * kHeadDimMax * 4;
-constexpr int64_t kCoreWorkspaceBytes = kRingSlots * (kScoreSlotBytes + kProbSlotBytes + kPartialSlotBytes);
 
 // Which index runs fastest over the rows of a tile when the heads of a group are folded into rows:
 // kHeadMajor: row = head_in_group * query_length + position; kTokenMajor: row = position * group + head_in_group.
@@ -60,7 +42,7 @@ struct AttentionPlan {
     uint32_t heads_per_key_head;  // key head = head / heads_per_key_head (1 when folded)
     RowOrder row_order;
     uint32_t row_group;       // consecutive row tiles of a head that share loads of K and V, <= kRowGroupMax
-    uint32_t head_dim;        // of query and key, both parts together, multiple of 16, <= kHeadDimMax
+    uint32_t head_dim;        // of query and key, both parts together, a multiple of 16, see HeadGeometry
     uint32_t rope_dim;        // the last channels of head_dim lie in query_rope and key_rope; 0: none do
     uint32_t value_head_dim;  // of value and output
     uint32_t tile_keys;       // keys of one S tile, <= kTileKeysMax, multiple of 128

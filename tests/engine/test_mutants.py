@@ -59,7 +59,7 @@ def test_unchanged_engine_passes(tmp_path: Path) -> None:
 
 
 def test_shared_ring_slot_is_a_race(tmp_path: Path) -> None:
-    edits = tuple(Edit(file, "(step.step % kRingSlots) * (kScoreSlotBytes", "(0) * (kScoreSlotBytes")
+    edits = tuple(Edit(file, "(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes", "(0) * (Heads::kScoreSlotBytes")
                   for file in (CUBE, SOFTMAX))  # fmt: skip
     kinds, output = run_mutant(tmp_path, edits)
     assert "race" in kinds, output

@@ -98,7 +98,7 @@ void CheckLimits(const AttentionProblem& problem, const Plan& plan, const Soc& s
     CHECK_EQ_CONTEXT(plan.workspace_bytes, uint64_t(header.core_count) * uint64_t(header.workspace_core_stride),
                      context);
     CHECK_CONTEXT(plan.workspace_bytes <= MaxWorkspaceBytes(soc), context);
-    CHECK_EQ_CONTEXT(header.workspace_core_stride, kCoreWorkspaceBytes, context);
+    CHECK_EQ_CONTEXT(header.workspace_core_stride, NarrowHeads::kCoreWorkspaceBytes, context);
     CHECK_EQ_CONTEXT(header.head_count * header.group_fold, uint32_t(problem.query_heads), context);
     CHECK_CONTEXT(header.tile_keys % kCubeStep == 0 && header.tile_keys >= 128, context);
     CHECK_CONTEXT(int64_t(header.tile_keys) <= kTileKeysMax, context);

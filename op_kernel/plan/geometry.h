@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two geometries of the engine: heads of up to 256 channels, and wide ones (512, and the 512 + 64 of latent
+// attention), whose running output alone is twice L0C. Host and device size the same workspace with them.
+#pragma once
+
+#include <cstdint>
+
+namespace ascend_attention {
+
+// Both cut products into 128 x 128 x 128: 128 rows are eight cube fractals and give each of the two vector cores 64
+// rows; 128 x 128 16-bit values are 32 KiB, half of L0A or L0B, so both can be double-buffered.
+constexpr int32_t kTileRowsMax = 128;
+constexpr int32_t kTileKeysMax = 512;
+constexpr int32_t kCubeStep = 128;
+// Row tiles that share one load of K and V. The running outputs of all of them have to fit UB, so heads wider than
+// kRowGroupChannels get one.
+constexpr int32_t kRowGroupMax = 2;
+constexpr int32_t kRowGroupChannels = 128;
+
+// P V follows S `steps_behind` steps later. Steps in flight between the cube core and its vector cores pass through a
+// ring in global memory that stays in L2.
+template <int32_t head_dim_max, int32_t value_dim_max, int32_t steps_behind>
+struct HeadGeometry {
+    static constexpr int32_t kHeadDimMax = head_dim_max;    // of query and key, rope included
+    static constexpr int32_t kValueDimMax = value_dim_max;  // of value and output
+    static constexpr int32_t kStepsBehind = steps_behind;
+    static constexpr int32_t kRingSlots = steps_behind + 1;
+    static constexpr int64_t kScoreSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 4;
+    static constexpr int64_t kProbSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 2;
+    static constexpr int64_t kPartialSlotBytes = int64_t(kTileRowsMax) * value_dim_max * 4;
+    static constexpr int64_t kCoreWorkspaceBytes = kRingSlots * (kScoreSlotBytes + kProbSlotBytes + kPartialSlotBytes);
+};
+using NarrowHeads = HeadGeometry<256, 256, 2>;
+using WideHeads = HeadGeometry<576, 512, 1>;
+
+}  // namespace ascend_attention
