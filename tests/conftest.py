@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options and fixtures that every test room shares.
 
-``--random-sample=N``  how many random cases each sampling test draws
+``--random-sample=N``  how many random cases each sampling test draws (20)
+``--full``             many more of them: what a night is for
 ``--random-seed=S``    the seed they start from: an integer, or ``random`` for a fresh one in each session
 
 A test asks for ``seed`` (one integer of its own) or for ``sample_rng`` (then it runs N times, each time with its own
-generator). Both print what is needed to run the same case again.
+generator; ``@pytest.mark.samples(300, full=6000)`` says another N). Both print what is needed to run the same case
+again.
 """
 
 from __future__ import annotations
@@ -26,11 +28,15 @@ if importlib.util.find_spec("ascend_attention") is None:
     sys.path.insert(0, str(_TESTS.parent / "python"))  # golden and precision work from a bare checkout
 
 _DEFAULT_SEED = 20251110
+_DEFAULT_SAMPLE = 20
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("ascend-attention")
-    group.addoption("--random-sample", type=int, default=20, metavar="N", help="random cases per sampling test")
+    group.addoption(
+        "--random-sample", type=int, metavar="N", help=f"random cases per sampling test ({_DEFAULT_SAMPLE})"
+    )
+    group.addoption("--full", action="store_true", help="thousands of random cases: ten or twenty times the usual")
     group.addoption(
         "--random-seed", default=str(_DEFAULT_SEED), metavar="S", help="base seed: an integer, or 'random' (printed)"
     )
@@ -40,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     given = str(config.getoption("--random-seed"))
     base = secrets.randbelow(2**31) if given == "random" else int(given)
     config.stash[_BASE_SEED] = base
+    config.addinivalue_line("markers", "samples(usual, full): how often a test with sample_rng runs, and with --full")
 
 
 _BASE_SEED = pytest.StashKey[int]()
@@ -47,13 +54,25 @@ _BASE_SEED = pytest.StashKey[int]()
 
 def pytest_report_header(config: pytest.Config) -> str:
     base = config.stash[_BASE_SEED]
-    return f"random cases: --random-sample={config.getoption('--random-sample')} --random-seed={base}"
+    sample = config.getoption("--random-sample")
+    size = f"--random-sample={sample}" if sample is not None else "--full" if config.getoption("--full") else "usual"
+    return f"random cases: {size} --random-seed={base}"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "_sample_index" in metafunc.fixturenames:
-        count = int(metafunc.config.getoption("--random-sample"))
+        count = _sample_size(metafunc)
         metafunc.parametrize("_sample_index", range(count), ids=lambda index: f"sample{index}")
+
+
+def _sample_size(metafunc: pytest.Metafunc) -> int:
+    given, full = metafunc.config.getoption("--random-sample"), metafunc.config.getoption("--full")
+    if given is not None:
+        return int(given)
+    marker = metafunc.definition.get_closest_marker("samples")
+    if marker is None:
+        return 10 * _DEFAULT_SAMPLE if full else _DEFAULT_SAMPLE
+    return int(marker.kwargs["full"] if full else marker.args[0])
 
 
 def _derive(request: pytest.FixtureRequest) -> int:
@@ -72,5 +91,5 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def sample_rng(seed: int, _sample_index: int) -> np.random.Generator:
-    """Runs the test ``--random-sample`` times, each with its own generator."""
+    """Runs the test as often as there are samples, each time with its own generator."""
     return np.random.default_rng(seed)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 from helpers.doors import DOORS, same_bits, through_numpy, through_torch, to_torch
-from helpers.fia_cases import DTYPES, LAYOUTS, FiaCase, random_case
+from helpers.fia_cases import DTYPES, LAYOUTS, FiaCase
+from helpers.fia_random import random_case
 
 import ascend_attention
 from ascend_attention.precision import compare_fused_infer_attention_score_v2

@@ -14,23 +14,14 @@ import numpy as np
 import pytest
 import torch
 from helpers.doors import same_bits, through_numpy, through_torch
-from helpers.fia_cases import FiaCase, random_case
+from helpers.engine_runs import run_and_judge
+from helpers.fia_cases import FiaCase
 from helpers.fia_edges import edge_cases
+from helpers.fia_random import random_case
 
 import ascend_attention
-from ascend_attention.precision import compare_fused_infer_attention_score_v2
 
 CHECKED_WORK = 2**23
-
-
-def run_and_judge(case: FiaCase, mode: str) -> None:
-    print(case)
-    arguments = case.arguments()
-    with ascend_attention.simulator(mode=mode) as run:
-        result = ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
-    assert not run.report.findings, run.report.findings
-    report = compare_fused_infer_attention_score_v2(result, **arguments)
-    assert report.passed, f"{case}\n{report.table()}"
 
 
 @pytest.mark.parametrize("case", edge_cases(), ids=lambda case: case.name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.brute_force import put, put_pages
-from helpers.fia_cases import round_to
+from helpers.fia_values import round_to
 
 from ascend_attention.golden import block_sparse_attention_v2, fused_infer_attention_score_v2, prompt_flash_attention
 

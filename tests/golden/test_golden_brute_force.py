@@ -16,7 +16,7 @@ from helpers.brute_force import (
     put_pages,
     shape_of,
 )
-from helpers.fia_cases import encode, round_to
+from helpers.fia_values import encode, round_to
 
 from ascend_attention.golden import (
     attention,

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.fia_cases import FiaCase, random_case
+from helpers.fia_cases import FiaCase
+from helpers.fia_random import random_case
 
 import ascend_attention.golden
 from ascend_attention.golden import attention, bfloat16_from_float, bfloat16_to_float, fused_infer_attention_score_v2

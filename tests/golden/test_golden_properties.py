@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.fia_cases import encode
+from helpers.fia_values import encode
 
 from ascend_attention.golden import block_sparse_attention_v2, fused_infer_attention_score_v2, prompt_flash_attention
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.fia_cases import FiaCase, random_case
+from helpers.fia_cases import FiaCase
 from helpers.fia_edges import edge_cases
+from helpers.fia_random import random_case
 
 from ascend_attention.golden import GoldenError, attention, fused_infer_attention_score_v2
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from helpers.fia_cases import encode, round_to
+from helpers.fia_values import encode, round_to
 
 Row = list[float]
 

@@ -19,7 +19,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ascend_attention
-from helpers.fia_cases import DATA_KINDS, FiaCase, random_case
+from helpers.fia_cases import DATA_KINDS, FiaCase
+from helpers.fia_random import random_case
 
 WORK = 2**17
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small random requests of npu_fused_infer_attention_score_v2 over all that its document has: every layout, paged
-and NZ caches, rope, every quantisation, bias, sink, lengths and masks. Written from the document, not from the checks.
+"""Small random requests of npu_fused_infer_attention_score_v2 over all that its document has: the cases of fia_draws.py
+and every quantisation on top. Written from the document, not from the checks.
 
     request = random_request(np.random.default_rng(7))
 
@@ -9,33 +9,26 @@ Nearly all are legal; where a draw contradicts itself in a rare rule, the checks
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from helpers import fia_draws
+from helpers.fia_cases import FiaCase
+from helpers.fia_draws import ROPE
+
 Request = dict[str, Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOAT16 = np.dtype(np.float16)
 COMPRESSED = np.triu(np.ones((2048, 2048), bool), 1)
-ROPE = 64
+SMALL = 2**11  # multiply-adds
 
 
-class Draw:
-    """A random number generator with the vocabulary of attention."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
-
-    def one_of(self, *choices: Any) -> Any:
-        return choices[int(self.rng.integers(len(choices)))]
-
-    def chance(self, share: float) -> bool:
-        return bool(self.rng.random() < share)
-
-    def number(self, low: int, high: int) -> int:
-        return int(self.rng.integers(low, high + 1))
+class Draw(fia_draws.Draw):
+    """With tensors of any dtype."""
 
     def half(self) -> np.dtype:
         return self.one_of(FLOAT16, BFLOAT16)
@@ -49,10 +42,9 @@ class Draw:
     def scale(self, dtype: Any, *shape: int) -> np.ndarray:
         return self.rng.uniform(0.01, 0.1, shape).astype(dtype)
 
-    def lengths(self, batch: int, whole: int) -> Any:
-        """Of a layout with a batch axis, in one of the forms that callers use."""
-        entries = [self.number(0, whole) for _ in range(self.one_of(1, batch, batch + 2))]
-        return self.one_of(entries, tuple(entries), np.array(entries), np.repeat(np.array(entries), 2)[::2])
+    def form(self, lengths: list[int]) -> Any:
+        """Lengths in one of the forms that callers use; an empty list says nothing whatever its form."""
+        return self.one_of(lengths, tuple(lengths), np.array(lengths, int), np.repeat(np.array(lengths, int), 2)[::2])
 
     def ends(self, batch: int, low: int, high: int) -> list[int]:
         return [int(end) for end in np.cumsum([self.number(low, high) for _ in range(batch)])]
@@ -69,7 +61,7 @@ def layed(order: str, batch: int, heads: int, length: int, dim: int) -> tuple[in
 
 
 def random_request(rng: np.random.Generator) -> Request:
-    draw = Draw(rng)
+    draw = Draw(rng, SMALL)
     return draw.one_of(*FAMILIES)(draw)
 
 
@@ -85,7 +77,8 @@ def _base(layout: str, heads: int, key_heads: int, **more: Any) -> Request:
 
 def _output(draw: Draw, request: Request, heads: int, dim: int) -> None:
     """Quantised output, or softmax_lse."""
-    if draw.chance(0.25):
+    band = request.get("sparse_mode", 0) == 4 and min(request["pre_tokens"], request["next_tokens"]) < 0
+    if draw.chance(0.25) and not band:
         dtype = draw.one_of(np.float32, request["query"].dtype if request["query"].dtype == BFLOAT16 else np.float32)
         per_channel = dim % 32 == 0 and draw.chance(0.5)
         shape = draw.one_of((heads * dim,), (heads, dim), (1, heads, 1, dim)) if per_channel else (1,)
@@ -115,23 +108,28 @@ def _mask(draw: Draw, request: Request, batch: int, rows: int, keys: int) -> Non
             request.update(pre_tokens=draw.number(-1, 5), next_tokens=draw.number(1, 5))
 
 
-def dense(draw: Draw) -> Request:
-    layout = draw.one_of("BSH", "BSND", "BNSD", "BNSD_BSND")
-    order, dtype = layout.split("_")[0], draw.half()
-    batch, rows, keys, dim = draw.number(1, 3), draw.number(2, 6), draw.number(1, 9), draw.one_of(16, 32, 48, 64)
-    heads, key_heads = _heads(draw)
-    request = _base(layout, heads, key_heads, inner_precise=draw.number(0, 3))
-    request["query"] = draw.tensor(dtype, *layed(order, batch, heads, rows, dim))
-    for name in ("key", "value"):
-        request[name] = draw.tensor(dtype, *layed(order, batch, key_heads, keys, dim))
-    _mask(draw, request, batch, rows, keys)
-    if draw.chance(0.3):
-        request["actual_seq_qlen"] = draw.lengths(batch, rows)
-    if draw.chance(0.3):
-        request["actual_seq_kvlen"] = draw.lengths(batch, keys)
-    if draw.chance(0.2):
-        request["pse_shift"] = draw.tensor(dtype, draw.one_of(1, batch), heads, rows + 1, keys + 2)
-    _output(draw, request, heads, dim)
+def unquantised(draw: Draw) -> Request:
+    """Any case of the document; its output may be quantised."""
+    return _request(draw, draw.one_of(*fia_draws.DOCUMENT)(draw))
+
+
+def _request(draw: Draw, case: FiaCase) -> Request:
+    request = {name: value for name, value in case.arguments().items() if value is not None}
+    for name in ("actual_seq_qlen", "actual_seq_kvlen"):
+        if name in request:
+            request[name] = draw.form(request[name])
+    if not case.packed and not case.rope_dim:
+        _output(draw, request, case.num_query_heads, case.value_dim)
+    return request
+
+
+def one_row(draw: Draw) -> Request:
+    """int8 or int4 keys with one query row."""
+    case = fia_draws.one_row(draw)
+    if case.paged:
+        case = dataclasses.replace(case, block_size=-(-case.block_size // 32) * 32)
+    request = _request(draw, case)
+    _quantised_keys(draw, request, case.batch, case.key_heads, case.kv_s, case.head_dim)
     return request
 
 
@@ -170,65 +168,20 @@ def _quantised_keys(draw: Draw, request: Request, batch: int, key_heads: int, ke
         request.pop("quant_offset_out", None)
 
 
-def _cache(draw: Draw, request: Request, order: str, dtype: Any, lengths: list[int], heads: int, dim: int) -> int:
-    """key, value and block_table; returns KV_S."""
+def _cache(draw: Draw, request: Request, lengths: list[int], heads: int, dim: int) -> int:
+    """key, value (int8) and block_table; returns KV_S."""
     size = request["block_size"]
-    columns = max(-(-length // size) for length in lengths) + draw.number(0, 1)
-    columns = max(columns, 1)
-    needed = sum(-(-length // size) for length in lengths)
-    blocks = max(needed, 1) + draw.number(0, 2)
-    shape = (blocks, size, heads * dim)
-    if order in ("BNSD", "TND", "NTD") and draw.chance(0.5):
-        shape = (blocks, heads, size, dim)  # type: ignore[assignment]
-    request["key"], request["value"] = (draw.tensor(dtype, *shape) for _ in range(2))
+    needed = [-(-length // size) for length in lengths]
+    columns = max(*needed, 1) + draw.number(0, 1)
+    blocks = max(sum(needed), 1) + draw.number(0, 2)
+    request["key"], request["value"] = (draw.tensor(np.int8, blocks, size, heads * dim) for _ in range(2))
     # Columns that no sequence reaches hold whatever was there before.
     table = np.full((len(lengths), columns), -123456789, np.int32)
     ids = iter(draw.rng.permutation(blocks))
-    for row, length in zip(table, lengths, strict=True):
-        for column in range(-(-length // size)):
-            row[column] = next(ids)
+    for row, count in zip(table, needed, strict=True):
+        row[:count] = [next(ids) for _ in range(count)]
     request["block_table"] = table
     return columns * size
-
-
-def one_row(draw: Draw) -> Request:
-    order, dtype = draw.one_of("BSH", "BSND", "BNSD"), draw.half()
-    batch, keys, dim = draw.number(1, 3), draw.number(1, 9), draw.one_of(16, 32, 64, 24)
-    heads, key_heads = _heads(draw)
-    request = _base(order, heads, key_heads, sparse_mode=draw.one_of(0, 0, 3, 77), inner_precise=draw.number(0, 1))
-    request["query"] = draw.tensor(dtype, *layed(order, batch, heads, 1, dim))
-    if draw.chance(0.4):
-        lengths = [draw.number(0, 40) for _ in range(batch)]
-        request.update(block_size=draw.one_of(32, 64), actual_seq_kvlen=lengths)
-        keys = _cache(draw, request, order, dtype, lengths, key_heads, dim)
-    else:
-        for name in ("key", "value"):
-            request[name] = draw.tensor(dtype, *layed(order, batch, key_heads, keys, dim))
-        if draw.chance(0.4):
-            request["actual_seq_kvlen"] = draw.lengths(batch, keys)
-    if draw.chance(0.3):
-        request["atten_mask"] = draw.rng.random(draw.one_of((batch, keys), (batch, 1, 1, keys + 2))) < 0.3
-    if dim % 16 == 0 and draw.chance(0.2):
-        request["pse_shift"] = draw.tensor(dtype, draw.one_of(1, batch), heads, 1, keys + 1)
-    _output(draw, request, heads, dim)
-    if draw.chance(0.5):
-        _quantised_keys(draw, request, batch, key_heads, keys, dim)
-    return request
-
-
-def paged(draw: Draw) -> Request:
-    order, dtype = draw.one_of("BSH", "BSND", "BNSD"), draw.half()
-    batch, rows, dim = draw.number(1, 2), draw.number(2, 6), draw.one_of(16, 32)
-    heads, key_heads = _heads(draw)
-    lengths = [draw.number(0, 200) for _ in range(batch)]
-    request = _base(order, heads, key_heads, block_size=draw.one_of(128, 256), actual_seq_kvlen=lengths)
-    request["query"] = draw.tensor(dtype, *layed(order, batch, heads, rows, dim))
-    keys = _cache(draw, request, order, dtype, lengths, key_heads, dim)
-    _mask(draw, request, batch, rows, keys)
-    if draw.chance(0.2):
-        request["pse_shift"] = draw.tensor(dtype, draw.one_of(1, batch), heads, rows, keys)
-    _output(draw, request, heads, dim)
-    return request
 
 
 def quantised_rows(draw: Draw) -> Request:
@@ -260,71 +213,28 @@ def _nz(cache: np.ndarray, heads: int) -> np.ndarray:
     return np.ascontiguousarray(parts.transpose(0, 2, 3, 1, 4))
 
 
-def wide(draw: Draw) -> Request:
-    """MLA with head_dim 512, 16-bit or wholly int8."""
-    int8 = draw.chance(0.3)
-    layouts = ["BSH", "BSND", "BSH_NBSD", "BSND_NBSD", "TND", "TND_NTD"] + ([] if int8 else ["BNSD", "BNSD_NBSD"])
-    layout = draw.one_of(*layouts)
-    order, half = layout.split("_")[0], BFLOAT16 if int8 else draw.half()
-    dtype = np.dtype(np.int8) if int8 else half
+def int8_mla(draw: Draw) -> Request:
+    """MLA with head_dim 512, wholly int8 but for rope."""
+    layout = draw.one_of("BSH", "BSND", "BSH_NBSD", "BSND_NBSD", "TND", "TND_NTD")
+    order = layout.split("_")[0]
     heads, batch, rows = draw.one_of(1, 2, 4), draw.number(1, 2), draw.number(1, 3)
     lengths = [draw.number(0, 40) for _ in range(batch)]
-    nz = order != "BNSD" and draw.chance(0.4)
-    size = 128 if nz or int8 else draw.one_of(16, 128)
-    request = _base(layout, heads, 1, block_size=size, actual_seq_kvlen=lengths)
+    request = _base(layout, heads, 1, block_size=128, actual_seq_kvlen=lengths)
     if order == "TND":
         request["actual_seq_qlen"] = draw.ends(batch, 1, 3)
         rows = request["actual_seq_qlen"][-1]
     several = (order == "TND" and draw.chance(0.5)) or (order != "TND" and rows > 1)
     if several:
         request.update(sparse_mode=3, atten_mask=COMPRESSED)
-    request["query"] = draw.tensor(dtype, *layed(order, batch, heads, rows, 512))
-    request["query_rope"] = draw.tensor(half, *layed(order, batch, heads, rows, ROPE))
-    _cache(draw, request, "BSH", dtype, lengths, 1, 512)
-    request["key_rope"] = draw.tensor(half, *request["key"].shape[:2], ROPE)
-    if nz:
+    request["query"] = draw.tensor(np.int8, *layed(order, batch, heads, rows, 512))
+    request["query_rope"] = draw.tensor(BFLOAT16, *layed(order, batch, heads, rows, ROPE))
+    _cache(draw, request, lengths, 1, 512)
+    request["key_rope"] = draw.tensor(BFLOAT16, *request["key"].shape[:2], ROPE)
+    if draw.chance(0.4):
         request.update({name: _nz(request[name], 1) for name in ("key", "value", "key_rope")})
-    if int8:
-        per_head = (rows, heads) if order == "TND" else (batch, rows, heads)
-        request.update(query_quant_mode=3, dequant_scale_query=draw.scale(np.float32, *per_head))
-        request.update(dequant_scale_key=draw.scale(np.float32, 1), dequant_scale_value=draw.scale(np.float32, 1))
-    return request
-
-
-def packed(draw: Draw) -> Request:
-    """TND and NTD_TND."""
-    layout = draw.one_of("TND", "NTD_TND")
-    order = layout.split("_")[0]
-    batch, (heads, key_heads) = draw.number(1, 3), _heads(draw)
-    rope = draw.chance(0.3)
-    dims = [(128, 128)] if rope else [(128, 128), (192, 128)]
-    dim, value_dim = draw.one_of(*dims, *([] if rope or order == "NTD" else [(192, 192)]))
-    if value_dim == 192:
-        heads = key_heads
-    ends = draw.ends(batch, 0, 4)
-    ends[-1] += 1
-    queries = np.diff([0, *ends])
-    lengths = [int(count) + draw.number(0, 3) for count in queries]
-    request = _base(layout, heads, key_heads, actual_seq_qlen=ends, return_softmax_lse=draw.chance(0.5))
-    request["query"] = draw.tensor(BFLOAT16, *layed(order, 0, heads, ends[-1], dim))
-    if not rope and dim == value_dim == 128 and draw.chance(0.4):
-        request.update(block_size=128, actual_seq_kvlen=lengths)
-        _cache(draw, request, order, BFLOAT16, lengths, key_heads, dim)
-    else:
-        request["actual_seq_kvlen"] = [int(end) for end in np.cumsum(lengths)]
-        keys = request["actual_seq_kvlen"][-1]
-        request["key"] = draw.tensor(BFLOAT16, *layed(order, 0, key_heads, keys, dim))
-        request["value"] = draw.tensor(BFLOAT16, *layed(order, 0, key_heads, keys, value_dim))
-        if rope:
-            request["query_rope"] = draw.tensor(BFLOAT16, *layed(order, 0, heads, ends[-1], ROPE))
-            request["key_rope"] = draw.tensor(BFLOAT16, *layed(order, 0, key_heads, keys, ROPE))
-    mode = draw.one_of(0, 3, 4) if value_dim == 128 else draw.one_of(0, 3)
-    if mode:
-        request.update(sparse_mode=mode, atten_mask=COMPRESSED)
-    if mode == 4:
-        request.update(pre_tokens=draw.number(0, 3), next_tokens=draw.number(0, 3))
-    if value_dim <= 128 and draw.chance(0.3):
-        request["learnable_sink"] = draw.tensor(BFLOAT16, heads)
+    per_head = (rows, heads) if order == "TND" else (batch, rows, heads)
+    request.update(query_quant_mode=3, dequant_scale_query=draw.scale(np.float32, *per_head))
+    request.update(dequant_scale_key=draw.scale(np.float32, 1), dequant_scale_value=draw.scale(np.float32, 1))
     return request
 
 
@@ -335,7 +245,7 @@ def nz_cache(draw: Draw) -> Request:
     lengths = [draw.number(0, 40) for _ in range(batch)]
     request = _base(order, heads, key_heads, block_size=128, actual_seq_kvlen=lengths, inner_precise=1)
     request["query"] = draw.tensor(BFLOAT16, *layed(order, batch, heads, rows, dim))
-    keys = _cache(draw, request, "BSH", np.int8, lengths, key_heads, dim)
+    keys = _cache(draw, request, lengths, key_heads, dim)
     request.update({name: _nz(request[name], key_heads) for name in ("key", "value")})
     mode = draw.number(0, 1)
     channel = {"BSH": (dim,), "BSND": (key_heads, dim), "BNSD": (key_heads, 1, dim)}[order]
@@ -351,5 +261,5 @@ def nz_cache(draw: Draw) -> Request:
 
 
 FAMILIES: tuple[Callable[[Draw], Request], ...] = (
-    dense, dense, one_row, one_row, paged, quantised_rows, wide, packed, packed, nz_cache,
+    *[unquantised] * 5, one_row, one_row, quantised_rows, int8_mla, nz_cache,
 )  # fmt: skip

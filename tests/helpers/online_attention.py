@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.fia_cases import FiaCase, encode, round_to
+from helpers.fia_cases import FiaCase
+from helpers.fia_values import encode, round_to
 
 MISTAKES = (
     "scale_off_by_1_percent",

@@ -7,8 +7,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from helpers.fia_cases import DTYPES, FiaCase, random_case
+from helpers.fia_cases import DTYPES, FiaCase
 from helpers.fia_edges import edge_cases
+from helpers.fia_random import random_case
 from helpers.online_attention import MISTAKES, online_attention
 
 from ascend_attention.golden import fused_infer_attention_score_v2
