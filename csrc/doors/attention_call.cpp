@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "block_sparse_attention_v2/arguments.h"
@@ -89,17 +90,109 @@ const Extent* Overlapped(const Extent& written, const std::vector<Extent>& other
     return nullptr;
 }
 
-// Collects where the request's tensors lie.
-struct InputExtents {
-    std::vector<Extent>& extents;
+// Visits the request's tensors, those in lists too: visitor(name, number in the list or -1, tensor).
+template <class Visitor>
+class TensorVisitor {
+public:
+    explicit TensorVisitor(Visitor visitor) : visitor_(std::move(visitor)) {}
 
     void operator()(const char* name, const OptionalTensor& tensor) {
         if (tensor.has_value()) {
-            extents.push_back(ExtentOf(name, *tensor));
+            visitor_(name, -1, *tensor);
+        }
+    }
+    void operator()(const char* name, const OptionalTensorList& list, const OptionalTensor&) {
+        for (std::size_t i = 0; list.has_value() && i < list->size(); ++i) {
+            visitor_(name, static_cast<int>(i), (*list)[i]);
         }
     }
     template <class Other>
     void operator()(const char*, const Other&) {}
+
+private:
+    Visitor visitor_;
+};
+
+template <class Visitor>
+void VisitTensors(const AnyRequest& any, Visitor visitor) {
+    std::visit(
+        [&](const auto& request) {
+            TensorVisitor<Visitor> each(std::move(visitor));
+            VisitArguments(request, each);
+            if constexpr (std::is_same_v<std::decay_t<decltype(request)>, FusedInferAttentionScoreV2Request>) {
+                VisitTensorLists(request, each);
+            }
+        },
+        any);
+}
+
+std::string NameOfEntry(const std::string& name, int index) {
+    return index < 0 ? name : name + "[" + std::to_string(index) + "]";
+}
+
+// What the kernel is given of the request: where its tensors lie, and the lists of addresses made of lists of tensors.
+class KernelTensors {
+public:
+    KernelTensors(const AnyRequest& request, const Prepared& prepared) : prepared_(prepared) {
+        VisitTensors(request, [this](const char* name, int index, const TensorView& tensor) {
+            index < 0 ? Take(name, tensor) : TakeEntry(name, index, tensor);
+        });
+    }
+
+    void* Find(const char* name) {
+        for (const Named<const void*>& tensor : tensors_) {
+            if (std::strcmp(tensor.name, name) == 0) {
+                return const_cast<void*>(tensor.value);
+            }
+        }
+        for (Named<std::vector<std::uint64_t>>& list : lists_) {
+            if (std::strcmp(list.name, name) == 0) {
+                return list.value.data();
+            }
+        }
+        return nullptr;
+    }
+    const std::vector<launch::Argument>& listed() const { return listed_; }
+    const launch::PagedCache& cache() const { return cache_; }
+
+private:
+    template <class Value>
+    struct Named {
+        const char* name;
+        Value value;
+    };
+
+    void Take(const char* name, const TensorView& tensor) {
+        tensors_.push_back({name, tensor.data});
+        if (std::strcmp(name, "block_table") == 0) {
+            cache_.block_table = static_cast<const std::int32_t*>(tensor.data);
+            cache_.columns = tensor.shape[1];
+        } else if (std::strcmp(name, "key") == 0) {
+            cache_.blocks = tensor.shape[0];
+        }
+    }
+
+    void TakeEntry(const char* name, int index, const TensorView& tensor) {
+        if (index == 0) {
+            lists_.push_back({name, {}});
+        }
+        const auto base = reinterpret_cast<std::uint64_t>(tensor.data);
+        for (std::int64_t head = 0; head < prepared_.lists.heads; ++head) {
+            const std::int64_t step = prepared_.lists.head_bytes[static_cast<std::size_t>(index)];
+            lists_.back().value.push_back(base + static_cast<std::uint64_t>(head * step));
+        }
+        launch::Argument argument;
+        argument.name = NameOfEntry(name, index);
+        argument.data = const_cast<void*>(tensor.data);
+        argument.bytes = static_cast<std::uint64_t>(NumElements(tensor.shape) * SizeOf(tensor.dtype));
+        listed_.push_back(std::move(argument));
+    }
+
+    const Prepared& prepared_;
+    std::vector<Named<const void*>> tensors_;
+    std::vector<Named<std::vector<std::uint64_t>>> lists_;
+    std::vector<launch::Argument> listed_;
+    launch::PagedCache cache_;
 };
 
 }  // namespace
@@ -188,9 +281,11 @@ bool AttentionCall::AcceptsBuffers(const TensorView& attention_out, const Tensor
     std::visit(
         [&](const auto& request) {
             ThrowUnlessOk(CheckOutputs(request, prepared_.outputs, attention_out, softmax_lse));
-            VisitArguments(request, InputExtents{taken});
         },
         request_);
+    VisitTensors(request_, [&taken](const char* name, int index, const TensorView& tensor) {
+        taken.push_back(ExtentOf(NameOfEntry(name, index), tensor));
+    });
     const std::size_t inputs = taken.size();
     const auto take = [&](Extent written) {
         if (const Extent* other = Overlapped(written, taken)) {
@@ -242,30 +337,35 @@ void AttentionCall::Run(void* attention_out, void* softmax_lse, void* workspace)
         own = Allocate(prepared_.plan.workspace_bytes);
         workspace = own.get();
     }
-    const CommonPart part = PartOf(request_);
-    const auto input = [](const OptionalTensor& tensor) {
-        return tensor.has_value() ? const_cast<void*>(tensor->data) : nullptr;
-    };
-    std::array<void*, kKernelArgumentCount> data{};
-    const auto bind = [&data](KernelArgument argument, void* memory) { data[static_cast<size_t>(argument)] = memory; };
-    bind(KernelArgument::kQuery, input(part.query));
-    bind(KernelArgument::kKey, input(part.key));
-    bind(KernelArgument::kValue, input(part.value));
-    bind(KernelArgument::kAttenMask, input(part.atten_mask));
-    bind(KernelArgument::kAttentionOut, attention_out);
-    bind(KernelArgument::kSoftmaxLse, softmax_lse);
-    bind(KernelArgument::kWorkspace, workspace);
-    bind(KernelArgument::kPlan, const_cast<std::uint8_t*>(prepared_.plan.bytes.data()));
-
+    KernelTensors tensors(request_, prepared_);
     launch::Job job;
-    job.kernel = prepared_.plan.kernel;
-    job.blocks = prepared_.plan.block_count;
+    job.op = PartOf(request_).op;
+    job.plan = &prepared_.plan;
+    job.listed = tensors.listed();
+    job.cache = tensors.cache();
     for (int i = 0; i < kKernelArgumentCount; ++i) {
         const BufferBinding& binding = prepared_.arguments[i];
         launch::Argument argument;
         argument.name = binding.name;
-        argument.data = binding.present ? data[i] : nullptr;
         argument.bytes = binding.bytes;
+        if (binding.present) {
+            switch (static_cast<KernelArgument>(i)) {
+                case KernelArgument::kAttentionOut:
+                    argument.data = attention_out;
+                    break;
+                case KernelArgument::kSoftmaxLse:
+                    argument.data = softmax_lse;
+                    break;
+                case KernelArgument::kWorkspace:
+                    argument.data = workspace;
+                    break;
+                case KernelArgument::kPlan:
+                    argument.data = const_cast<std::uint8_t*>(prepared_.plan.bytes.data());
+                    break;
+                default:
+                    argument.data = tensors.Find(binding.name);
+            }
+        }
         if (binding.written) {
             const bool scratch = static_cast<KernelArgument>(i) == KernelArgument::kWorkspace;
             argument.access = scratch ? launch::Access::kScratch : launch::Access::kOutput;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "plan/planner.h"
+
 namespace ascend_attention::launch {
 
 struct RunSettings;  // defined by the implementation: which machine, how strictly, where reports go
@@ -24,10 +26,19 @@ struct Argument {
     Access access = Access::kInput;
 };
 
+// A paged cache. Where the host can read the table, the ids that the kernel will use are checked before it runs.
+struct PagedCache {
+    const std::int32_t* block_table = nullptr;  // null: keys are not paged
+    std::int64_t columns = 0;
+    std::int64_t blocks = 0;  // in the cache
+};
+
 struct Job {
-    std::string kernel;
-    std::uint32_t blocks = 0;  // AI cores
+    const char* op = "";         // the operator that was called
+    const Plan* plan = nullptr;  // which kernel, on how many AI cores
     std::vector<Argument> arguments;
+    std::vector<Argument> listed;  // inputs that the kernel finds through a list of addresses
+    PagedCache cache;
 };
 
 // Blocks until the kernel has finished. Thread-safe. Input buffers may overlap each other, nothing else may.

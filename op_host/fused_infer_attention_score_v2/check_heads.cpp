@@ -95,8 +95,7 @@ Status ReadDenseKeys(Scene& scene) {
             Concat("head_dim of query (", scene.head_dim, ") for each of ", scene.key_heads, " key/value heads"),
             order == AxisOrder::kBSH ? FittingKeyHeads(scene, key_width) : "");
     }
-    scene.key_head_dim = key_width / heads;
-    scene.value_head_dim = scene.packed() ? value_width : scene.key_head_dim;
+    scene.value_head_dim = scene.packed() ? value_width : scene.head_dim;
     return OkStatus();
 }
 

@@ -46,7 +46,7 @@ Status CheckPackedMask(const Scene& scene) {
         return OkStatus();  // the tree mask of newer documents: legal there, not built yet
     }
     // One row per sequence sees every key up to its own: the mask is not needed.
-    const Lengths rows = Differences(*scene.request.actual_seq_qlen);
+    const Lengths rows = QueryLengths(scene);
     const bool one_row_causal = scene.extended() && !mask && (mode == 3 || band) &&
                                 std::all_of(rows.begin(), rows.end(), [](int64_t count) { return count <= 1; });
     if (!(mode == 0 && !mask) && !(mode == 3 && mask) && !(band && mask) && !one_row_causal) {
@@ -92,7 +92,7 @@ Status CheckPackedWide(const Scene& scene) {
                       "with head_dim 512: TND or TND_NTD, rope, block_table, 1, 2, 4, ... 128 query heads over 1, "
                       "no softmax_lse");
     }
-    const Lengths queries = Differences(*request.actual_seq_qlen);
+    const Lengths queries = QueryLengths(scene);
     for (size_t b = 0; b < queries.size(); ++b) {
         if (queries[b] > 16) {  // 0 is how captured graphs pad
             return Refuse("FIA-C140", "actual_seq_qlen", Concat("sequence ", b, " of length ", queries[b]),
@@ -131,8 +131,8 @@ Status CheckPackedTokens(const Scene& scene) {
     const int64_t pre = request.pre_tokens;
     const int64_t next = request.next_tokens;
     const int64_t v = scene.value_head_dim;
-    const Lengths queries = Differences(*request.actual_seq_qlen);
-    const Lengths keys = scene.paged() ? *request.actual_seq_kvlen : Differences(*request.actual_seq_kvlen);
+    const Lengths queries = QueryLengths(scene);
+    const Lengths keys = KeyLengths(scene);
     for (size_t b = 0; b < queries.size(); ++b) {
         const auto sequence = [&] { return Concat("sequence ", b, ": ", queries[b], " queries, ", keys[b], " keys"); };
         if (request.sparse_mode == 3 && queries[b] > keys[b]) {

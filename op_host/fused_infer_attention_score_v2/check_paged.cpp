@@ -200,7 +200,6 @@ Status CheckPagedCache(Scene& scene) {
     if (Status status = CheckCacheShape(scene); !status.ok()) {
         return status;
     }
-    scene.key_head_dim = scene.head_dim;
     scene.value_head_dim = scene.head_dim;
     if (__builtin_mul_overflow(scene.request.block_table->shape[1], scene.request.block_size, &scene.key_length)) {
         scene.key_length = std::numeric_limits<int64_t>::max();
@@ -213,8 +212,7 @@ Status CheckPagedLengths(Scene& scene) {
         return OkStatus();
     }
     const Request& request = scene.request;
-    // With paged keys the lengths of token-packed calls are plain, too.
-    const std::vector<int64_t> lengths = scene.packed() ? *request.actual_seq_kvlen : KeyLengths(scene);
+    const Lengths lengths = KeyLengths(scene);
     const int64_t size = request.block_size;
     const char* help = Ascending(lengths) ? "Are these running totals? With block_table each entry is the length of "
                                             "one sequence, also in token-packed layouts."

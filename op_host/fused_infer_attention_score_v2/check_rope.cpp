@@ -7,8 +7,6 @@
 namespace ascend_attention::fia_v2 {
 namespace {
 
-constexpr int64_t kRopeDim = 64;
-
 bool IsOneOf(int64_t value, std::initializer_list<int64_t> list) {
     return std::find(list.begin(), list.end(), value) != list.end();
 }

@@ -37,31 +37,18 @@ void AddLayout(const Scene& scene, Page* page) {
     page->Add("scale", Concat("scores are multiplied by ", scene.request.softmax_scale));
 }
 
-// One query row without rope sees every key, whatever sparse_mode says.
-bool OneFreeRow(const Scene& scene) { return scene.single_row() && !scene.rope(); }
-
 void AddLengths(const Scene& scene, Page* page) {
     const Request& request = scene.request;
-    const BandArguments arguments = BandArgumentsOf(request);
+    const BandArguments arguments = BandArgumentsOf(scene);
     page->Add("visible", OneFreeRow(scene) ? Concat("one query row: every key",
                                                     request.atten_mask ? ", where atten_mask is zero" : "",
                                                     "; sparse_mode has no effect")
                                            : VisibleText(arguments));
-    Lengths rows;
-    Lengths keys;
-    if (scene.packed()) {
-        rows = Differences(*request.actual_seq_qlen);
-        keys = scene.paged() ? *request.actual_seq_kvlen : Differences(*request.actual_seq_kvlen);
-    } else {
-        rows = QueryLengths(scene);
-        keys = KeyLengths(scene);
-    }
     const int64_t padded = scene.packed() || scene.single_row() ? 0 : scene.query_length;
     const auto text = [&](int64_t row_count, int64_t key_count) {
-        const Band band = OneFreeRow(scene) ? Band() : BandOf(arguments, row_count, key_count);
-        return SequenceText(row_count, key_count, padded, band);
+        return SequenceText(row_count, key_count, padded, BandOf(arguments, row_count, key_count));
     };
-    AddSequences(rows, keys, text, page);
+    AddSequences(QueryLengths(scene), KeyLengths(scene), text, page);
 }
 
 const char* ModeText(const OptionalTensor& scale, int64_t mode) {

@@ -49,8 +49,11 @@ Status Prepare(const FusedInferAttentionScoreV2Request& request, const Soc& soc,
         return status;
     }
     if (!scene.empty_query() && !scene.empty_keys()) {
-        const KernelInputs inputs = {*request.query, *request.key, *request.value, request.atten_mask};
-        if (Status status = PlanLaunch(fia_v2::Lower(scene), inputs, soc, &result); !status.ok()) {
+        const KernelInputs inputs = {request.query,      request.key,        request.value,     request.query_rope,
+                                     request.key_rope,   request.atten_mask, request.pse_shift, request.learnable_sink,
+                                     request.block_table};
+        const AttentionProblem problem = fia_v2::Lower(scene);
+        if (Status status = PlanLaunch(problem, inputs, fia_v2::ListAddresses(scene), soc, &result); !status.ok()) {
             return status;
         }
     }

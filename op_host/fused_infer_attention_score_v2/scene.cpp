@@ -69,12 +69,19 @@ std::string HeadsText(const Scene& scene) {
 }
 
 Lengths QueryLengths(const Scene& scene) {
+    const OptionalLengths& given = scene.request.actual_seq_qlen;
+    if (scene.packed()) {
+        return Differences(*given);
+    }
     const OptionalLengths none;
-    return LengthsPerBatch(scene.single_row() ? none : scene.request.actual_seq_qlen, scene.batch, scene.query_length);
+    return LengthsPerBatch(scene.single_row() ? none : given, scene.batch, scene.query_length);
 }
 
 Lengths KeyLengths(const Scene& scene) {
     const OptionalLengths& given = scene.request.actual_seq_kvlen;
+    if (scene.packed()) {
+        return scene.paged() ? *given : Differences(*given);  // with paged keys they are plain, not cumulative
+    }
     return scene.lists() && !HasLengths(given) ? scene.list_lengths
                                                : LengthsPerBatch(given, scene.batch, scene.key_length);
 }

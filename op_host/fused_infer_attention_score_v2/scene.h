@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "common/contract.h"
-#include "common/layout.h"
 #include "common/lengths.h"
 #include "common/mask_rules.h"
 #include "common/output_quant.h"
+#include "common/sizes.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "fused_infer_attention_score_v2/request.h"
@@ -20,10 +20,13 @@ namespace ascend_attention::fia_v2 {
 
 using Request = FusedInferAttentionScoreV2Request;
 
+constexpr int64_t kRopeDim = 64;  // of query_rope and key_rope
+constexpr int64_t kNzLane = 16;   // 16-bit values in the 32 bytes of an NZ row
+
 // How paged keys lie. kDense: no block_table.
 enum class Cache : uint8_t { kDense, kBBH, kBNBD, kNZ };
 
-struct Scene {
+struct Scene : CallSizes {
     Scene(const Request& the_request, Contract the_contract);
 
 private:
@@ -32,19 +35,8 @@ private:
 public:
     const Request& request;
     Contract contract;
-    const Layout* layout = nullptr;
 
-    // Sizes; valid once the sections that read them have passed.
-    int64_t batch = 0;         // 0 for token-packed layouts: there the length lists say it
-    int64_t tokens = 0;        // T of token-packed layouts
-    int64_t query_length = 0;  // Q_S
-    int64_t query_heads = 0;
-    int64_t head_dim = 0;
-    int64_t key_heads = 0;
-    int64_t key_tokens = 0;
-    int64_t key_length = 0;  // KV_S; paged: columns of block_table * block_size
-    int64_t key_head_dim = 0;
-    int64_t value_head_dim = 0;
+    // As the sizes, valid once the sections that read them have passed.
     Cache cache = Cache::kDense;
     Lengths list_lengths;  // of the entries of key, when it is a list
 
@@ -52,7 +44,6 @@ public:
     void SetPaddedShape(const Shape& shape);
 
     bool extended() const { return contract == Contract::kExtended; }
-    bool packed() const { return layout->token_packed(); }
     bool paged() const { return request.block_table.has_value(); }
     bool lists() const { return request.key_list.has_value(); }
     bool rope() const { return request.query_rope.has_value() || request.key_rope.has_value(); }
@@ -88,6 +79,7 @@ std::string HeadsText(const Scene& scene);
 
 MaskArguments MaskOf(const Scene& scene);
 OutputQuantArguments OutputQuantOf(const Scene& scene);
+// Of each sequence, token-packed or not; after the sections that check them.
 Lengths QueryLengths(const Scene& scene);  // ignores the list when Q_S is 1, as the document says
 Lengths KeyLengths(const Scene& scene);
 

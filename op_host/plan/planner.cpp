@@ -37,6 +37,14 @@ Status CheckLimits(const AttentionProblem& problem) {
             return NoPlan(problem, "head_dim (a multiple of 16, at least 16)", dim, NarrowHeads::kHeadDimMax);
         }
     }
+    if (problem.rope_dim < 0 || problem.rope_dim % 16 != 0 || problem.rope_dim >= problem.head_dim) {
+        return NoPlan(problem, "rope_dim (a multiple of 16 below head_dim)", problem.rope_dim, problem.head_dim - 16);
+    }
+    const bool paged =
+        problem.key_placement == KeyPlacement::kPagedRows || problem.key_placement == KeyPlacement::kPagedNz;
+    if (paged && (problem.block_size < 16 || problem.block_size > kSequenceLengthMax || problem.block_size % 16 != 0)) {
+        return NoPlan(problem, "block_size (a multiple of 16, at least 16)", problem.block_size, kSequenceLengthMax);
+    }
     if (problem.query_heads < 1 || problem.query_heads > kHeadsMax) {
         return NoPlan(problem, "query heads (at least 1)", problem.query_heads, kHeadsMax);
     }
@@ -51,8 +59,13 @@ Status CheckLimits(const AttentionProblem& problem) {
         if (sequence.query_length < 1 || sequence.query_length > kSequenceLengthMax) {
             return NoPlan(problem, "query length (at least 1)", sequence.query_length, kSequenceLengthMax);
         }
-        if (sequence.key_length < 0 || sequence.key_length > kSequenceLengthMax) {
+        if (sequence.key_length < 0) {
             return NoPlan(problem, "key length (at least 0)", sequence.key_length, kSequenceLengthMax);
+        }
+        if (sequence.key_length > kSequenceLengthMax) {
+            // A legal request can have them: block_table may repeat blocks.
+            return NotSupportedYet(problem.op, "actual_seq_kvlen", Concat(sequence.key_length, " keys in a sequence"),
+                                   Concat("at most ", kSequenceLengthMax));
         }
     }
     return OkStatus();
@@ -127,11 +140,15 @@ SequencePlan PlanSequence(const ProblemSequence& sequence, int64_t fold, int64_t
     const int64_t tile_rows = RoundUp(CeilDiv(rows, TilesOf(rows, row_limit)), 16);
     SequencePlan plan{};
     plan.query = sequence.query;
+    plan.query_rope = sequence.query_rope;
     plan.key = sequence.key;
+    plan.key_rope = sequence.key_rope;
     plan.value = sequence.value;
+    plan.key_list = sequence.key_list;
     plan.output = sequence.output;
     plan.lse = sequence.lse;
     plan.mask = sequence.mask;
+    plan.bias = sequence.bias;
     plan.query_length = int32_t(sequence.query_length);
     plan.key_length = int32_t(sequence.key_length);
     plan.band_low = ClampBand(sequence.band_low);
@@ -150,16 +167,27 @@ AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold) {
     plan.row_order = problem.fold_order;
     plan.row_group = uint32_t(ChooseRowGroup(problem));
     plan.head_dim = uint32_t(problem.head_dim);
+    plan.rope_dim = uint32_t(problem.rope_dim);
     plan.value_head_dim = uint32_t(problem.value_head_dim);
+    plan.key_placement = problem.key_placement;
+    plan.block_size = uint32_t(problem.block_size);
     plan.has_mask = problem.has_mask ? 1 : 0;
+    plan.has_bias = problem.has_bias ? 1 : 0;
+    plan.has_sink = problem.has_sink ? 1 : 0;
     plan.writes_lse = problem.writes_lse ? 1 : 0;
     plan.scale = float(problem.scale);
     plan.workspace_core_stride = NarrowHeads::kCoreWorkspaceBytes;
     plan.query = problem.query;
+    plan.query_rope = problem.query_rope;
     plan.key = problem.key;
+    plan.key_rope = problem.key_rope;
     plan.value = problem.value;
+    plan.key_block = problem.key_block;
+    plan.key_rope_block = problem.key_rope_block;
+    plan.value_block = problem.value_block;
     plan.output = problem.output;
     plan.lse = problem.lse;
+    plan.bias = problem.bias;
     plan.mask_row = problem.mask_row;
     return plan;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "common/text.h"
 
@@ -17,15 +18,24 @@ void Bind(const AttentionProblem& problem, const KernelInputs& inputs, Prepared*
     const auto set = [&](KernelArgument argument, const char* name, bool present, bool written, uint64_t bytes) {
         prepared->arguments[size_t(argument)] = {name, present, written, present ? bytes : 0};
     };
-    set(KernelArgument::kQuery, "query", true, false, BytesOf(inputs.query));
-    set(KernelArgument::kKey, "key", true, false, BytesOf(inputs.key));
-    set(KernelArgument::kValue, "value", true, false, BytesOf(inputs.value));
-    set(KernelArgument::kQueryRope, "query_rope", false, false, 0);
-    set(KernelArgument::kKeyRope, "key_rope", false, false, 0);
-    set(KernelArgument::kAttenMask, "atten_mask", problem.has_mask, false, inputs.mask ? BytesOf(*inputs.mask) : 0);
-    set(KernelArgument::kPseShift, "pse_shift", false, false, 0);
-    set(KernelArgument::kLearnableSink, "learnable_sink", false, false, 0);
-    set(KernelArgument::kBlockTable, "block_table", false, false, 0);
+    const auto input = [&](KernelArgument argument, const char* name, const OptionalTensor& tensor, bool read) {
+        set(argument, name, read, false, read ? BytesOf(*tensor) : 0);
+    };
+    input(KernelArgument::kQuery, "query", inputs.query, true);
+    const uint64_t listed = uint64_t(prepared->lists.heads) * prepared->lists.head_bytes.size();
+    if (listed > 0) {
+        set(KernelArgument::kKey, "key", true, false, listed * sizeof(uint64_t));
+        set(KernelArgument::kValue, "value", true, false, listed * sizeof(uint64_t));
+    } else {
+        input(KernelArgument::kKey, "key", inputs.key, true);
+        input(KernelArgument::kValue, "value", inputs.value, true);
+    }
+    input(KernelArgument::kQueryRope, "query_rope", inputs.query_rope, problem.rope_dim > 0);
+    input(KernelArgument::kKeyRope, "key_rope", inputs.key_rope, problem.rope_dim > 0);
+    input(KernelArgument::kAttenMask, "atten_mask", inputs.atten_mask, problem.has_mask);
+    input(KernelArgument::kPseShift, "pse_shift", inputs.pse_shift, problem.has_bias);
+    input(KernelArgument::kLearnableSink, "learnable_sink", inputs.learnable_sink, problem.has_sink);
+    input(KernelArgument::kBlockTable, "block_table", inputs.block_table, inputs.block_table.has_value());
     set(KernelArgument::kAttentionOut, "attention_out", true, true, BytesOf(prepared->outputs.attention_out));
     set(KernelArgument::kSoftmaxLse, "softmax_lse", problem.writes_lse, true, BytesOf(prepared->outputs.softmax_lse));
     set(KernelArgument::kWorkspace, "workspace", true, true, prepared->plan.workspace_bytes);
@@ -41,7 +51,8 @@ void FillResults(bool writes_lse, AttentionOutputs* outputs) {
     }
 }
 
-Status PlanLaunch(const AttentionProblem& problem, const KernelInputs& inputs, const Soc& soc, Prepared* prepared) {
+Status PlanLaunch(const AttentionProblem& problem, const KernelInputs& inputs, AddressList lists, const Soc& soc,
+                  Prepared* prepared) {
     const bool any_keys = std::any_of(problem.sequences.begin(), problem.sequences.end(),
                                       [](const ProblemSequence& sequence) { return sequence.key_length > 0; });
     if (!any_keys) {
@@ -52,6 +63,7 @@ Status PlanLaunch(const AttentionProblem& problem, const KernelInputs& inputs, c
         return status;
     }
     prepared->launch = true;
+    prepared->lists = std::move(lists);
     Bind(problem, inputs, prepared);
     return OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/tensor.h"
 #include "plan/planner.h"
@@ -49,24 +50,39 @@ struct BufferBinding {
     uint64_t bytes = 0;
 };
 
+// key and value as lists of tensors: the kernel's arguments are then lists of addresses, of each tensor in turn one for
+// each key head.
+struct AddressList {
+    int64_t heads = 0;                // 0: no lists
+    std::vector<int64_t> head_bytes;  // of each tensor, from one head to the next
+};
+
 struct Prepared {
     AttentionOutputs outputs;
     bool launch = false;  // false: nothing runs; filling the outputs (see OutputSpec::fill) is all there is to do
     Plan plan;            // valid when launch
     std::array<BufferBinding, kKernelArgumentCount> arguments;  // valid when launch; index by KernelArgument
+    AddressList lists;                                          // valid when launch
 };
 
 // Results that need no kernel, because no row sees a key: zeros, and +inf where the logarithm is wanted.
 void FillResults(bool writes_lse, AttentionOutputs* outputs);
 
 struct KernelInputs {
-    const TensorView& query;
-    const TensorView& key;
-    const TensorView& value;
-    const OptionalTensor& mask;
+    const OptionalTensor& query;
+    const OptionalTensor& key;
+    const OptionalTensor& value;
+    const OptionalTensor& query_rope;
+    const OptionalTensor& key_rope;
+    const OptionalTensor& atten_mask;
+    const OptionalTensor& pse_shift;
+    const OptionalTensor& learnable_sink;
+    const OptionalTensor& block_table;
 };
 // Completes `prepared`, whose outputs are set, with the plan of `problem`; fills instead when no row sees a key.
-Status PlanLaunch(const AttentionProblem& problem, const KernelInputs& inputs, const Soc& soc, Prepared* prepared);
+// `lists`: of key and value, when they are some.
+Status PlanLaunch(const AttentionProblem& problem, const KernelInputs& inputs, AddressList lists, const Soc& soc,
+                  Prepared* prepared);
 
 // The caller's own result: 161002 under `rule` unless it is what would have been made.
 Status CheckResult(const char* op, const char* rule, const char* name, const TensorView& given,

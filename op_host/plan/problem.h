@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "common/dtype.h"
@@ -20,11 +19,15 @@ constexpr int64_t kBandOpenHigh = int64_t(1) << 60;
 // [p + band_low, p + band_high]. key_length 0: the rows are only zeroed (LSE +inf).
 struct ProblemSequence {
     int64_t query = 0;  // element offset of (head 0, position 0)
-    int64_t key = 0;
+    int64_t query_rope = 0;
+    int64_t key = 0;  // paged: entry of block_table with the first block, as are key_rope and value
+    int64_t key_rope = 0;
     int64_t value = 0;
+    int64_t key_list = 0;  // entry with the address of key head 0, in the lists of addresses key and value
     int64_t output = 0;
     int64_t lse = 0;
     int64_t mask = 0;
+    int64_t bias = 0;
     int64_t query_length = 0;
     int64_t key_length = 0;
     int64_t band_low = kBandOpenLow;
@@ -32,20 +35,32 @@ struct ProblemSequence {
 };
 
 struct AttentionProblem {
-    std::string op;                 // the operator the caller called, for error texts
+    const char* op = "";            // the operator the caller called, for error texts
     DType dtype = DType::kFloat16;  // of query, key, value and output
     int64_t query_heads = 0;
     int64_t key_heads = 0;  // divides query_heads; query head h reads key head h / (query_heads / key_heads)
-    int64_t head_dim = 0;
+    int64_t head_dim = 0;   // of query and key, rope included
+    int64_t rope_dim = 0;   // the last channels of head_dim lie in query_rope and key_rope; 0: none do
     int64_t value_head_dim = 0;
     HeadStrides query{};  // of query heads, also when the planner folds a group into rows
-    HeadStrides key{};
-    HeadStrides value{};
+    HeadStrides query_rope{};
     HeadStrides output{};
     HeadStrides lse{};
     RowOrder fold_order = RowOrder::kHeadMajor;  // order in which folded rows lie closest in memory
+    // What the strides of keys and values mean: see KeyPlacement.
+    KeyPlacement key_placement = KeyPlacement::kDense;
+    HeadStrides key{};
+    HeadStrides key_rope{};
+    HeadStrides value{};
+    int64_t block_size = 0;  // of a paged cache, as are the elements from block to block
+    int64_t key_block = 0;
+    int64_t key_rope_block = 0;
+    int64_t value_block = 0;
     bool has_mask = false;  // one byte per (position, key), non-zero hides; the same for every head
     int64_t mask_row = 0;   // elements between two mask rows
+    bool has_bias = false;  // one number per (query head, position, key), in `dtype`: added to the scaled scores
+    HeadStrides bias{};
+    bool has_sink = false;  // one more score per query head, which takes part in the softmax only
     bool writes_lse = false;
     double scale = 1.0;
     std::vector<ProblemSequence> sequences;  // only with query_length >= 1

@@ -12,7 +12,7 @@
 #include "common/lengths.h"
 #include "common/rule_groups.h"
 #include "common/status.h"
-#include "plan/dense.h"
+#include "plan/lowering.h"
 #include "plan/prepared.h"
 
 namespace ascend_attention {

@@ -42,7 +42,7 @@ Status ReadQuery(Scene& scene) {
     const Shape& shape = scene.request.query->shape;
     const Axes axes = ReadAxes(scene.layout->input, shape);
     scene.batch = axes.batch;
-    scene.query_length = axes.length;
+    scene.query_length = scene.tokens = axes.length;
     if (!WidthPerHead(scene.layout->input, axes.width, scene.query_heads, &scene.head_dim)) {
         return Refuse("PFA-C7", "num_heads", std::to_string(scene.query_heads),
                       Concat("a divisor of H (", axes.width, ", query of shape ", ShapeText(shape), ")"));
@@ -82,7 +82,7 @@ Status ReadKeys(Scene& scene) {
     if (key.batch != scene.batch) {
         return Refuse("PFA-C12", "key", Concat("batch ", key.batch), Concat("the batch of query (", scene.batch, ")"));
     }
-    scene.key_length = key.length;
+    scene.key_length = scene.key_tokens = key.length;
     scene.value_head_dim = scene.packed() ? value.width : key_dim;
     return OkStatus();
 }

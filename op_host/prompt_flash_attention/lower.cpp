@@ -22,23 +22,16 @@ AttentionOutputs InferShapes(const Scene& scene) {
 
 AttentionProblem Lower(const Scene& scene) {
     const Request& request = scene.request;
-    DenseCall call;
-    call.op = kPromptFlashAttention;
-    call.dtype = request.query->dtype;
-    call.layout = scene.layout;
-    call.batch = scene.batch;
-    call.query_heads = scene.query_heads;
-    call.key_heads = scene.key_heads;
-    call.head_dim = scene.head_dim;
-    call.value_head_dim = scene.value_head_dim;
-    call.query_length = scene.query_length;
-    call.key_length = scene.key_length;
-    call.query_lengths = QueryLengths(scene);
-    call.key_lengths = KeyLengths(scene);
-    call.mask = request.atten_mask;
-    call.tokens = BandArgumentsOf(request);
-    call.scale = request.scale_value;
-    return LowerDense(call);
+    CallTerms terms;
+    terms.op = kPromptFlashAttention;
+    terms.dtype = request.query->dtype;
+    terms.query_lengths = QueryLengths(scene);
+    terms.key_lengths = KeyLengths(scene);
+    terms.band = BandArgumentsOf(request);
+    terms.mask = MaskPlanesOf(request.atten_mask, request.sparse_mode, scene.batch);
+    terms.bias = BiasPlanesOf(request.pse_shift);
+    terms.scale = request.scale_value;
+    return LowerCall(scene, terms, DenseKeys(scene));
 }
 
 }  // namespace ascend_attention::pfa

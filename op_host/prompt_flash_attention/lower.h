@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "plan/dense.h"
+#include "plan/lowering.h"
 #include "plan/prepared.h"
 #include "plan/problem.h"
 #include "prompt_flash_attention/scene.h"

@@ -44,8 +44,10 @@ Status Prepare(const PromptFlashAttentionRequest& request, const Soc& soc, Contr
         return status;
     }
     if (!scene.empty_query() && !scene.empty_keys()) {
-        const KernelInputs inputs = {*request.query, *request.key, *request.value, request.atten_mask};
-        if (Status status = PlanLaunch(pfa::Lower(scene), inputs, soc, &result); !status.ok()) {
+        const OptionalTensor none;
+        const KernelInputs inputs = {request.query,      request.key,       request.value, none, none,
+                                     request.atten_mask, request.pse_shift, none,          none};
+        if (Status status = PlanLaunch(pfa::Lower(scene), inputs, {}, soc, &result); !status.ok()) {
             return status;
         }
     }

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "common/contract.h"
-#include "common/layout.h"
 #include "common/lengths.h"
 #include "common/mask_rules.h"
 #include "common/output_quant.h"
+#include "common/sizes.h"
 #include "common/soc.h"
 #include "common/status.h"
 #include "common/text.h"
@@ -19,27 +19,17 @@ namespace ascend_attention::pfa {
 
 using Request = PromptFlashAttentionRequest;
 
-struct Scene {
+// query_length and key_length are T of TND, too: its rules are those of S.
+struct Scene : CallSizes {
     Scene(const Request& the_request, const Soc& the_soc, Contract the_contract)
         : request(the_request), soc(the_soc), contract(the_contract) {}
 
     const Request& request;
     const Soc& soc;
     Contract contract;
-    const Layout* layout = nullptr;
-
-    // Sizes; valid once the sections that read them have passed.
-    int64_t batch = 0;         // 0 for TND: there the length lists say it
-    int64_t query_length = 0;  // Q_S, or T of TND
-    int64_t query_heads = 0;
-    int64_t key_heads = 0;
-    int64_t head_dim = 0;
-    int64_t key_length = 0;  // KV_S, or T of TND
-    int64_t value_head_dim = 0;
 
     bool cards() const { return soc.product == Product::kInferenceCards; }
     bool extended() const { return contract == Contract::kExtended; }
-    bool packed() const { return layout->token_packed(); }
     bool int8_query() const { return request.query->dtype == DType::kInt8; }
     bool empty_query() const { return NumElements(request.query->shape) == 0; }
     bool empty_keys() const { return NumElements(request.key->shape) == 0; }

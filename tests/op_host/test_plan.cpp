@@ -291,7 +291,9 @@ void TestRefusals() {
     CHECK_EQ(code([](AttentionProblem& p) { p.query_heads = 0; }), 561002);
     CHECK_EQ(code([](AttentionProblem& p) { p.sequences[0].query_length = 0; }), 561002);
     CHECK_EQ(code([](AttentionProblem& p) { p.sequences[0].key_length = -1; }), 561002);
-    CHECK_EQ(code([](AttentionProblem& p) { p.sequences[0].key_length = int64_t(1) << 40; }), 561002);
+    CHECK_EQ(code([](AttentionProblem& p) { p.sequences[0].key_length = int64_t(1) << 40; }), 561003);
+    CHECK_EQ(code([](AttentionProblem& p) { p.rope_dim = 64; }), 561002);
+    CHECK_EQ(code([](AttentionProblem& p) { p.key_placement = KeyPlacement::kPagedRows; }), 561002);
     CHECK_EQ(code([](AttentionProblem& p) { p.dtype = DType::kFloat32; }), 561002);
 }
 

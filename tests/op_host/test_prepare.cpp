@@ -8,7 +8,9 @@
 #include "cpp/check.h"
 #include "fused_infer_attention_score_v2/check.h"
 #include "fused_infer_attention_score_v2/infer.h"
+#include "fused_infer_attention_score_v2/lower.h"
 #include "op_host/case_file.h"
+#include "plan/block_ids.h"
 #include "prompt_flash_attention/arguments.h"
 #include "prompt_flash_attention/check.h"
 #include "prompt_flash_attention/lower.h"
@@ -213,6 +215,78 @@ void TestLaunch() {
     CHECK_EQ(causal.plan.header().has_mask, 0u);
 }
 
+// What is bound, whether or not the engine can run it yet.
+Prepared MustPlan(const std::string& words) {
+    const Request request = MakeRequest(words);
+    fia_v2::Scene scene(request, Contract::kExtended);
+    CHECK_EQ_CONTEXT(fia_v2::CheckDocument(scene).Text(), std::string("ok"), words);
+    Prepared prepared;
+    prepared.outputs = fia_v2::InferShapes(scene);
+    const KernelInputs inputs = {request.query,      request.key,        request.value,     request.query_rope,
+                                 request.key_rope,   request.atten_mask, request.pse_shift, request.learnable_sink,
+                                 request.block_table};
+    CHECK_EQ_CONTEXT(
+        PlanLaunch(fia_v2::Lower(scene), inputs, fia_v2::ListAddresses(scene), TestSoc(), &prepared).Text(),
+        std::string("ok"), words);
+    return prepared;
+}
+
+void TestBoundInputs() {
+    const Prepared rope = MustPlan(
+        "input_layout=TND query=bfloat16[10,4,128] query_rope=bfloat16[10,4,64] key=bfloat16[20,2,128] "
+        "key_rope=bfloat16[20,2,64] value=bfloat16[20,2,128] num_query_heads=4 num_key_value_heads=2 "
+        "actual_seq_qlen={4,10} actual_seq_kvlen={5,20} learnable_sink=bfloat16[4]");
+    CheckBinding(rope, KernelArgument::kQueryRope, "query_rope", true, false, 10 * 4 * 64 * 2);
+    CheckBinding(rope, KernelArgument::kKeyRope, "key_rope", true, false, 20 * 2 * 64 * 2);
+    CheckBinding(rope, KernelArgument::kLearnableSink, "learnable_sink", true, false, 4 * 2);
+    CheckBinding(rope, KernelArgument::kPseShift, "pse_shift", false, false, 0);
+    CheckBinding(rope, KernelArgument::kBlockTable, "block_table", false, false, 0);
+    CHECK_EQ(rope.plan.header().rope_dim, 64u);
+    CHECK_EQ(rope.plan.header().head_dim, 192u);
+    CHECK_EQ(rope.plan.header().has_sink, 1u);
+
+    const Prepared paged = MustPlan(
+        "query=float16[2,32,256] key=float16[16,128,128] value=float16[16,128,128] num_query_heads=4 "
+        "num_key_value_heads=2 block_table=int32[2,4] block_size=128 actual_seq_kvlen={300,512} "
+        "pse_shift=float16[1,4,32,512]");
+    CheckBinding(paged, KernelArgument::kKey, "key", true, false, 16 * 128 * 128 * 2);
+    CheckBinding(paged, KernelArgument::kBlockTable, "block_table", true, false, 2 * 4 * 4);
+    CheckBinding(paged, KernelArgument::kPseShift, "pse_shift", true, false, 4 * 32 * 512 * 2);
+    CHECK_EQ(paged.plan.header().block_size, 128u);
+    CHECK(paged.plan.header().key_placement == KeyPlacement::kPagedRows);
+    CHECK_EQ(paged.plan.sequences()[1].key, int64_t(4));
+    CHECK_EQ(paged.lists.heads, int64_t(0));
+
+    // Lists: the kernel is given lists of addresses, one for each key head of each tensor.
+    const Prepared lists = MustPlan(
+        "input_layout=BNSD query=float16[2,4,32,64] key=[float16[1,2,48,64],float16[1,2,9,64]] "
+        "value=[float16[1,2,48,64],float16[1,2,9,64]] num_query_heads=4 num_key_value_heads=2");
+    CheckBinding(lists, KernelArgument::kKey, "key", true, false, 2 * 2 * 8);
+    CheckBinding(lists, KernelArgument::kValue, "value", true, false, 2 * 2 * 8);
+    CHECK_EQ(lists.lists.heads, int64_t(2));
+    CHECK((lists.lists.head_bytes == std::vector<int64_t>{48 * 64 * 2, 9 * 64 * 2}));
+    CHECK_EQ(lists.plan.sequences()[1].key_list, int64_t(2));
+}
+
+// Ids of blocks that some row sees have to be in the cache; what the others are does not matter.
+void TestBlockIds() {
+    const std::string words =
+        "query=float16[2,2,256] key=float16[5,128,128] value=float16[5,128,128] num_query_heads=4 "
+        "num_key_value_heads=2 block_table=int32[2,4] block_size=128 actual_seq_kvlen={300,129} ";
+    const auto found = [&](const std::string& more, std::vector<int32_t> table) {
+        const std::optional<UnknownBlock> unknown = FindUnknownBlock(MustPlan(words + more).plan, table.data(), 4, 5);
+        return unknown ? Concat(unknown->batch, " ", unknown->column, " ", unknown->id, " ", unknown->first, " ",
+                                unknown->last)
+                       : "none";
+    };
+    CHECK_EQ(found("", {4, 0, 4, -1, 1, 2, 99, -7}), std::string("none"));
+    CHECK_EQ(found("", {4, 0, 5, -1, 1, 2, 99, -7}), std::string("0 2 5 256 299"));
+    CHECK_EQ(found("", {4, 0, 4, -1, 1, -1, 99, -7}), std::string("1 1 -1 128 128"));
+    const std::string window = "sparse_mode=4 atten_mask=int8[2048,2048] pre_tokens=20 next_tokens=0";
+    CHECK_EQ(found(window, {77, -1, 4, -1, 1, 2, 99, -7}), std::string("none"));
+    CHECK_EQ(found(window, {77, -1, 4, -1, 9, 2, 99, -7}), std::string("1 0 9 0 127"));
+}
+
 void TestNothingToRun() {
     const float infinity = std::numeric_limits<float>::infinity();
     for (const char* keys : {"key=float16[2,0,128] value=float16[2,0,128]", "actual_seq_kvlen={0}",
@@ -287,6 +361,8 @@ int main() {
     TestShapesOfPromptFlashAttention();
     TestShapesOfBlockSparseAttention();
     TestLaunch();
+    TestBoundInputs();
+    TestBlockIds();
     TestNothingToRun();
     TestRefusalChangesNothing();
     TestCheckOutputs();
