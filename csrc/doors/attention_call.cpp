@@ -65,6 +65,9 @@ CommonPart PartOf(const AnyRequest& any) {
 Soc SocOf(const CallSettings& settings) {
     Soc soc;
     ThrowUnlessOk(FindSoc(settings.run.soc, &soc));
+    if (settings.run.cores > 0) {
+        soc.aic_count = std::min(soc.aic_count, settings.run.cores);
+    }
     return soc;
 }
 

@@ -91,8 +91,15 @@ CallSettings WithSimulator(const CallSettings& settings, const std::string& soc,
     result.run.mode = doors::ModeFromName({"simulator", "mode"}, mode);
     result.run.costs = doors::CostsFromName({"simulator", "costs"}, costs);
     result.run.log = std::make_shared<launch::ReportLog>();
+    result.run.cores = 0;
     result.run.record_sync = false;
     result.run.ignored.clear();
+    return result;
+}
+
+CallSettings WithCores(const CallSettings& settings, int cores) {
+    CallSettings result = settings;
+    result.run.cores = cores;
     return result;
 }
 
@@ -171,6 +178,7 @@ void BindSettings(py::module_& m) {
         .def("with_contract", &WithContract, py::arg("contract"))
         .def("with_instruction_limit", &WithInstructionLimit, py::arg("limit"),
              "Instructions a core may execute before the run is given up; 0 = the machine's own bound.")
+        .def("with_cores", &WithCores, py::arg("cores"), "Plans use at most so many AI cores; 0 = all of the SoC.")
         .def("with_sync", &WithSync, py::arg("record"), py::arg("ignored"),
              "Lists the synchronisation calls of each launch in its report, and runs without those in `ignored`.")
         .def("reports", &Reports, "One dict per launch so far, see sim_report.h.");

@@ -192,6 +192,23 @@ class synchronisation(_Block[_core.CallSettings]):
         )
 
 
+class at_most_cores(_Block[None]):
+    """For tests: plans use at most so many AI cores of the ``simulator`` block around this one."""
+
+    def __init__(self, cores: int) -> None:
+        super().__init__("at_most_cores")
+        self._cores = cores
+
+    def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
+        return _core.settings_around(around, machine=True, contract=True).with_cores(self._cores)
+
+    def _given(self, settings: _core.CallSettings) -> None:
+        return None
+
+    def _again(self) -> at_most_cores:
+        return at_most_cores(self._cores)
+
+
 class contract(_Block[None]):
     """Calls inside the block follow this contract, in this thread and task.
 

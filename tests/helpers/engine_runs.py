@@ -25,27 +25,35 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ascend_attention
+from ascend_attention._settings import at_most_cores
 from ascend_attention.precision import compare_fused_infer_attention_score_v2
 from helpers.fia_cases import FiaCase
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance" / "fia_kernel"
 
 
-def run(case: FiaCase, mode: str = "checked", soc: str = "Ascend910B2") -> tuple[Any, Any, dict[str, Any]]:
-    """(results, report of the simulator, arguments)."""
+def run(
+    case: FiaCase, mode: str = "checked", soc: str = "Ascend910B2", cores: int = 0
+) -> tuple[Any, Any, dict[str, Any]]:
+    """(results, report of the simulator, arguments). cores: of the SoC's AI cores use so many at most; 0: all."""
     arguments = case.arguments()
-    with ascend_attention.contract(case.contract), ascend_attention.simulator(mode=mode, soc=soc) as block:
+    with (
+        ascend_attention.contract(case.contract),
+        ascend_attention.simulator(mode=mode, soc=soc) as block,
+        at_most_cores(cores),
+    ):
         results = ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
     return results, block.report, arguments
 
 
-def run_and_judge(case: FiaCase, mode: str = "checked", soc: str = "Ascend910B2") -> None:
-    """Prints the case, so that a failure can be repeated."""
+def run_and_judge(case: FiaCase, mode: str = "checked", soc: str = "Ascend910B2", cores: int = 0) -> Any:
+    """The results. Prints the case, so that a failure can be repeated."""
     print(case)
-    results, report, arguments = run(case, mode, soc)
+    results, report, arguments = run(case, mode, soc, cores)
     assert not report.findings, report.findings
     verdict = compare_fused_infer_attention_score_v2(results, **arguments)
     assert verdict.passed, f"{case}\n{verdict.table()}"
+    return results
 
 
 def outcome(case: FiaCase, mode: str) -> tuple[str, str]:

@@ -46,6 +46,7 @@ struct RunSettings {
     sim::CostSource costs = sim::CostSource::kMeasured;  // of timed mode
     std::uint64_t instruction_limit = 0;                 // per core; 0 = the machine's own bound
     int threads = 0;                                     // host threads; 0 = CPUs available to the process
+    int cores = 0;                                       // AI cores that plans use at most; 0 = all of the SoC
     bool record_sync = false;                            // see sim::LaunchSpec, as are `ignored` calls
     std::vector<sim::SyncCall> ignored;
     std::shared_ptr<ReportLog> log;  // null: nobody asked for a report
