@@ -13,10 +13,15 @@ again.
 from __future__ import annotations
 
 import importlib.util
+import os
 import secrets
 import sys
 import zlib
 from pathlib import Path
+
+# Before NumPy is loaded. Its matrix library would wait busily for threads that other test processes keep from a CPU:
+# twice the CPU time for the same tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
