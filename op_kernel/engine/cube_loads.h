@@ -4,9 +4,8 @@
 // with the first K of its task. P comes piece by piece.
 #pragma once
 
+#include "engine/key_source.h"
 #include "engine/memory.h"
-#include "engine/tile_walk.h"
-#include "parts/operand_copy.h"
 
 namespace ascend_attention {
 
@@ -19,12 +18,16 @@ public:
                                 const KeyTileWalk& walk, GM_ADDR rings)
         : plan_(reader.Plan()),
           key_size_(KeySizeOf(plan_)),
+          query_channels_(int32_t(plan_.head_dim - plan_.rope_dim)),
           key_walk_(walk, key_size_, 1),
-          value_walk_(walk, kValueSize, CeilDiv(int32_t(plan_.value_head_dim), kCubeStep)) {
+          value_walk_(walk, kValueSize, CeilDiv(int32_t(plan_.value_head_dim), kCubeStep)),
+          key_(plan_, plan_.key_placement, arguments.key, arguments.block_table, plan_.key, plan_.key_block),
+          key_rope_(plan_, RopePlacement(plan_), arguments.key_rope, arguments.block_table, plan_.key_rope,
+                    plan_.key_rope_block),
+          value_(plan_, plan_.key_placement, arguments.value, arguments.block_table, plan_.value, plan_.value_block) {
         pipe.InitBuffer(l1_, sizeof(L1Memory));
         query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
-        key_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.key));
-        value_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.value));
+        query_rope_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query_rope));
         probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
         keys_left_ = key_walk_.Next();
         values_left_ = value_walk_.Next();
@@ -56,9 +59,17 @@ public:
             const KeyTile& tile = key_walk_.Tile();
             if (key_walk_.StartsTask()) {
                 LoadQueries(tile);
+                key_.MoveTo(tile, tile.sequence.key);
+                key_rope_.MoveTo(tile, tile.sequence.key_rope);
             }
-            LoadRows(Keys(buffer), key_, plan_.key, tile.sequence.key, tile, key_walk_.Part(), 0,
-                     int32_t(plan_.head_dim));
+            const Granule& granule = key_walk_.Part();
+            const int32_t keys = granule.end - granule.begin;
+            const int32_t strip = RoundUp(keys, kFractal);
+            key_.Copy(Keys(buffer), strip, granule.begin, keys, 0, query_channels_);
+            if (plan_.rope_dim > 0) {
+                key_rope_.Copy(Keys(buffer)[query_channels_ * strip], strip, granule.begin, keys, 0,
+                               int32_t(plan_.rope_dim));
+            }
             AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kKeys + buffer);
             keys_left_ = key_walk_.Next();
         }
@@ -70,9 +81,14 @@ public:
             const int32_t buffer = values_loaded_++ % kGranuleBuffers;
             AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kValues + buffer);
             const KeyTile& tile = value_walk_.Tile();
+            if (value_walk_.StartsTask()) {
+                value_.MoveTo(tile, tile.sequence.value);
+            }
             const int32_t channel = value_walk_.Pass() * kCubeStep;
-            LoadRows(Values(buffer), value_, plan_.value, tile.sequence.value, tile, value_walk_.Part(), channel,
-                     Min(int32_t(plan_.value_head_dim) - channel, kCubeStep));
+            const Granule& granule = value_walk_.Part();
+            const int32_t keys = granule.end - granule.begin;
+            value_.Copy(Values(buffer), RoundUp(keys, kFractal), granule.begin, keys, channel,
+                        Min(int32_t(plan_.value_head_dim) - channel, kCubeStep));
             AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(CubeEvent::kValues + buffer);
             values_left_ = value_walk_.Next();
         }
@@ -154,37 +170,42 @@ private:
         return whole ? kGranuleElements / kCubeStep : kCubeStep;
     }
 
-    // Rows of K or V, `columns` channels from `channel`.
-    __aicore__ inline void LoadRows(const AscendC::LocalTensor<T>& target, const AscendC::GlobalTensor<T>& source,
-                                    const HeadStrides& strides, int64_t sequence_offset, const KeyTile& tile,
-                                    const Granule& granule, int32_t channel, int32_t columns) {
-        const int32_t keys = granule.end - granule.begin;
-        const RowRun run{
-            sequence_offset + int64_t(tile.key_head) * strides.head + int64_t(granule.begin) * strides.row + channel,
-            strides.row, keys};
-        CopyRunToNz(target, RoundUp(keys, kFractal), 0, source, run, columns);
+    __aicore__ inline static KeyPlacement RopePlacement(const AttentionPlan& plan) {
+        return plan.key_placement == KeyPlacement::kList ? KeyPlacement::kDense : plan.key_placement;
     }
 
     // The buffers are free: two groups ago their last S took K from the buffer that has just become free, or from one
     // that was freed before.
     __aicore__ inline void LoadQueries(const KeyTile& tile) {
-        const RowMap map(plan_, tile.sequence, plan_.query, tile.sequence.query, tile.head);
         for (int32_t r = 0; r < kRowGroupMax; ++r) {
             const RowTile& rows = tile.row_tiles[r];
-            if (!rows.SeesKeys()) {
-                continue;
-            }
-            const int32_t tile_rows = RoundUp(rows.rows, kFractal);
-            for (int32_t row = 0; row < rows.rows;) {
-                const RowRun run = map.RunAt(rows.row_begin + row, rows.rows - row);
-                CopyLeftRunToNz(Query(rows), tile_rows, rows.rows, row, query_, run, int32_t(plan_.head_dim));
-                row += run.count;
+            if (rows.SeesKeys()) {
+                LoadQueryPart(tile, rows, 0, query_, plan_.query, tile.sequence.query, query_channels_);
+                if (plan_.rope_dim > 0) {
+                    LoadQueryPart(tile, rows, query_channels_, query_rope_, plan_.query_rope, tile.sequence.query_rope,
+                                  int32_t(plan_.rope_dim));
+                }
             }
         }
     }
 
+    // All rows of a row tile, `columns` channels of `source`, to the channels from `channel` of the query tile.
+    __aicore__ inline void LoadQueryPart(const KeyTile& tile, const RowTile& rows, int32_t channel,
+                                         const AscendC::GlobalTensor<T>& source, const HeadStrides& strides,
+                                         int64_t sequence_offset, int32_t columns) {
+        const RowMap map(plan_, tile.sequence, strides, sequence_offset, tile.head);
+        const int32_t tile_rows = RoundUp(rows.rows, kFractal);
+        const AscendC::LocalTensor<T> target = Query(rows)[channel * tile_rows];
+        for (int32_t row = 0; row < rows.rows;) {
+            const RowRun run = map.RunAt(rows.row_begin + row, rows.rows - row);
+            CopyLeftRunToNz(target, tile_rows, rows.rows, row, source, run, columns);
+            row += run.count;
+        }
+    }
+
     const AttentionPlan& plan_;
-    int32_t key_size_;  // keys of a granule of K
+    int32_t key_size_;        // keys of a granule of K
+    int32_t query_channels_;  // of query and key without their rope parts
     GranuleWalk key_walk_;
     GranuleWalk value_walk_;
     bool keys_left_;
@@ -196,9 +217,11 @@ private:
     int32_t probs_loaded_ = 0;
     int32_t probs_used_ = 0;
     AscendC::TBuf<AscendC::TPosition::A1> l1_;
+    KeySource<T> key_;
+    KeySource<T> key_rope_;
+    KeySource<T> value_;
     AscendC::GlobalTensor<T> query_;
-    AscendC::GlobalTensor<T> key_;
-    AscendC::GlobalTensor<T> value_;
+    AscendC::GlobalTensor<T> query_rope_;
     AscendC::GlobalTensor<T> probs_;
 };
 

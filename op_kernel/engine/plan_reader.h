@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan is read here and nowhere else: in words of 64 bits through the scalar unit's data cache, never by
-// dereferencing global memory. Each core type reads its own part; the other fields stay zero.
+// dereferencing global memory. Each core type reads its own part, and of that what the request has; the other fields
+// stay zero.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +11,45 @@
 
 namespace ascend_attention {
 
+__aicore__ inline bool IsPaged(KeyPlacement placement) {
+    return placement == KeyPlacement::kPagedRows || placement == KeyPlacement::kPagedNz;
+}
+
 class PlanReader {
 public:
     __aicore__ inline explicit PlanReader(GM_ADDR plan) : address_(plan) {
-        ReadMine(plan_, 0, offsetof(AttentionPlan, query), offsetof(AttentionPlan, output));
+        Read(plan_, 0, 0, offsetof(AttentionPlan, query));
+        if ASCEND_IS_AIC {
+            Read(plan_, 0, offsetof(AttentionPlan, query), offsetof(AttentionPlan, query_rope));
+            if (plan_.rope_dim != 0) {
+                Read(plan_, 0, offsetof(AttentionPlan, query_rope), offsetof(AttentionPlan, key_block));
+            }
+            if (IsPaged(plan_.key_placement)) {
+                Read(plan_, 0, offsetof(AttentionPlan, key_block), offsetof(AttentionPlan, has_mask));
+            }
+        }
+        if ASCEND_IS_AIV {
+            Read(plan_, 0, offsetof(AttentionPlan, has_mask), sizeof(AttentionPlan));
+        }
     }
 
     __aicore__ inline const AttentionPlan& Plan() const { return plan_; }
 
     __aicore__ inline void Sequence(uint32_t index, SequencePlan& sequence) const {
-        ReadMine(sequence, sizeof(AttentionPlan) + uint64_t(index) * sizeof(SequencePlan),
-                 offsetof(SequencePlan, query), offsetof(SequencePlan, output));
+        const uint64_t offset = sizeof(AttentionPlan) + uint64_t(index) * sizeof(SequencePlan);
+        Read(sequence, offset, 0, offsetof(SequencePlan, query));
+        if ASCEND_IS_AIC {
+            Read(sequence, offset, offsetof(SequencePlan, query), offsetof(SequencePlan, query_rope));
+            if (plan_.rope_dim != 0) {
+                Read(sequence, offset, offsetof(SequencePlan, query_rope), offsetof(SequencePlan, key_list));
+            }
+            if (plan_.key_placement == KeyPlacement::kList) {
+                Read(sequence, offset, offsetof(SequencePlan, key_list), offsetof(SequencePlan, output));
+            }
+        }
+        if ASCEND_IS_AIV {
+            Read(sequence, offset, offsetof(SequencePlan, output), sizeof(SequencePlan));
+        }
     }
 
     __aicore__ inline void Range(uint32_t core, CoreRange& range) const {
@@ -39,19 +68,6 @@ private:
 
     using Word = uint64_t __attribute__((may_alias));
 
-    // A record is what both core types need, then from `cube` on the cube cores' part, from `vector` on the vector
-    // cores' part.
-    template <typename Record>
-    __aicore__ inline void ReadMine(Record& record, uint64_t offset, uint32_t cube, uint32_t vector) const {
-        Read(record, offset, 0, cube);
-        if ASCEND_IS_AIC {
-            Read(record, offset, cube, vector);
-        }
-        if ASCEND_IS_AIV {
-            Read(record, offset, vector, sizeof(Record));
-        }
-    }
-
     // The bytes [begin, end) of the record at `offset`.
     template <typename Record>
     __aicore__ inline void Read(Record& record, uint64_t offset, uint32_t begin, uint32_t end) const {
@@ -67,6 +83,32 @@ private:
 
     GM_ADDR address_;
     AttentionPlan plan_ = {};
+};
+
+// Which block of a paged cache holds which keys; read like the plan.
+class BlockTable {
+public:
+    __aicore__ inline explicit BlockTable(GM_ADDR table) {
+        blocks_.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(table));
+    }
+    __aicore__ inline int64_t Block(int64_t entry) const { return blocks_.GetValue(uint64_t(entry)); }
+
+private:
+    AscendC::GlobalTensor<int32_t> blocks_;
+};
+
+// The addresses of tensors in a list; read like the plan.
+class AddressList {
+public:
+    __aicore__ inline explicit AddressList(GM_ADDR list) {
+        addresses_.SetGlobalBuffer(reinterpret_cast<__gm__ uint64_t*>(list));
+    }
+    __aicore__ inline GM_ADDR Address(int64_t entry) const {
+        return reinterpret_cast<GM_ADDR>(addresses_.GetValue(uint64_t(entry)));
+    }
+
+private:
+    AscendC::GlobalTensor<uint64_t> addresses_;
 };
 
 }  // namespace ascend_attention

@@ -34,6 +34,16 @@ __aicore__ inline void CopyRunToNz(const AscendC::LocalTensor<T>& tile, int32_t 
     }
 }
 
+// Copies rows of a matrix that lies in strips already, `strip_rows` rows each: `rows` rows of `columns` elements.
+template <typename T>
+__aicore__ inline void CopyStripsToNz(const AscendC::LocalTensor<T>& tile, int32_t tile_rows, int32_t first_row,
+                                      const AscendC::GlobalTensor<T>& source, int64_t offset, int32_t strip_rows,
+                                      int32_t rows, int32_t columns) {
+    const AscendC::DataCopyParams params(uint16_t(columns / kFractal), uint16_t(rows), uint16_t(strip_rows - rows),
+                                         uint16_t(tile_rows - rows));
+    AscendC::DataCopy(tile[first_row * kFractal], source[offset], params);
+}
+
 // Left operand of a product. Mmad with m == 1 would read L0A as one packed row (GEMV), so a lone row is copied twice
 // and multiplied as two.
 constexpr int32_t kLeftRowsMin = 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan: all that the host tells the device, as plain data. The host (op_host/plan) writes these structs into one
-// byte buffer, the engine (op_kernel/engine) reads them with scalar loads of 64 bits, each core type what it needs:
-// nothing else happens before the plan is read. Strides and offsets count elements.
+// byte buffer, the engine (op_kernel/engine) reads them with scalar loads of 64 bits, each core type what it needs of
+// this request: nothing else happens before the plan is read. Strides and offsets count elements.
 //
 // Buffer layout: AttentionPlan | SequencePlan[sequence_count] | CoreRange[core_count] | CombineTask[combine_count].
 #pragma once
@@ -28,8 +28,9 @@ struct HeadStrides {
 //             entry sequence.key + p / block_size of block_table. Entries past the last key are never read.
 // kPagedNz:   inside a block strips of 16 channels, each all block_size positions one below the other:
 //             id * key_block + head * key.head + (c / 16) * 16 * block_size + (p % block_size) * 16 + c % 16.
-// kList:      like kDense, from the base address that is entry sequence.key_list of the arguments key and value, which
-//             are then lists of addresses (key_rope is never a list).
+// kList:      the arguments key and value are lists of addresses, one for each sequence and key head: position p of
+//             entry sequence.key_list + head starts at that address + p * key.row (key_rope is never a list, but
+//             dense).
 // The same for values and for the rope part of keys, with their own strides.
 enum class KeyPlacement : uint32_t { kDense = 0, kPagedRows = 1, kPagedNz = 2, kList = 3 };
 
@@ -47,25 +48,25 @@ struct AttentionPlan {
     uint32_t value_head_dim;  // of value and output
     uint32_t tile_keys;       // keys of one S tile, <= kTileKeysMax, multiple of 128
     KeyPlacement key_placement;
-    uint32_t block_size;  // keys of a block of a paged cache, multiple of 16
-    uint32_t has_mask;    // explicit atten_mask, one byte per pair, non-zero = hidden
-    uint32_t has_bias;    // pse_shift, in the dtype of query: added to the scaled scores
-    uint32_t has_sink;    // learnable_sink, bfloat16, one per query head
-    uint32_t writes_lse;
-    float scale;
-    uint32_t unused;                // records are read in words of 64 bits
+    uint32_t block_size;            // keys of a block of a paged cache, multiple of 16
     int64_t workspace_core_stride;  // bytes between the rings of two cores
-    int64_t workspace_parts;        // bytes from the start of the workspace to the partial results of split row tiles
     // For the cube cores.
     HeadStrides query;
-    HeadStrides query_rope;
     HeadStrides key;
-    HeadStrides key_rope;
     HeadStrides value;
-    int64_t key_block;  // elements from one block of a paged cache to the next
+    HeadStrides query_rope;  // these three where rope_dim is not 0
+    HeadStrides key_rope;
     int64_t key_rope_block;
+    int64_t key_block;  // elements from one block of a paged cache to the next
     int64_t value_block;
     // For the vector cores.
+    uint32_t has_mask;  // explicit atten_mask, one byte per pair, non-zero = hidden
+    uint32_t has_bias;  // pse_shift, in the dtype of query: added to the scaled scores
+    uint32_t has_sink;  // learnable_sink, bfloat16, one per query head
+    uint32_t writes_lse;
+    float scale;
+    uint32_t unused;          // records are read in words of 64 bits
+    int64_t workspace_parts;  // bytes from the start of the workspace to the partial results of split row tiles
     HeadStrides output;
     HeadStrides lse;
     HeadStrides bias;
@@ -84,11 +85,11 @@ struct SequencePlan {
     int32_t tile_count;  // tiles per head: ceil(query_length * group_fold / tile_rows)
     // Element offsets of (head 0, position 0). For the cube cores.
     int64_t query;
-    int64_t query_rope;
-    int64_t key;  // paged: entry of block_table with the first block of the sequence
-    int64_t key_rope;
+    int64_t key;  // paged: entry of block_table with the first block of the sequence, for K, its rope part and V
     int64_t value;
-    int64_t key_list;  // entry of a list of tensors
+    int64_t query_rope;  // these two where rope_dim is not 0
+    int64_t key_rope;
+    int64_t key_list;  // entry of a list of tensors, of key head 0
     // For the vector cores.
     int64_t output;
     int64_t lse;
