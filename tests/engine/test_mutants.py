@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.engine_mutants import CASE, SOC, Edit, compiler, run_mutant
+from helpers.engine_mutants import CASES, SOC, Edit, Mutant, compiler, run_mutants, without
 
 import ascend_attention
 from ascend_attention._settings import synchronisation
@@ -16,19 +16,26 @@ from ascend_attention._settings import synchronisation
 CUBE = "engine/cube_stages.h"
 SOFTMAX = "engine/softmax_stage.h"
 OUTPUT = "engine/output_stage.h"
+SLOT = "(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes"
 
-
-def without(file: str, *statements: str) -> tuple[Edit, ...]:
-    return tuple(Edit(file, statement, "") for statement in statements)
-
-
-VALUE_MUTANTS = {
-    "causal edge off by one": (Edit("parts/band_mask.h", "sequence.band_high + 1 -", "sequence.band_high -"),),
-    "running output is not rescaled": without(
-        OUTPUT, "ApplyToRows<RowOperation::kMul>(accumulator, buffers_.Broadcast(), count, channels_, pitch_);"
-    ),
-    "scale is forgotten": (Edit(SOFTMAX, "plan_.scale, count", "1.0F, count"),),
-}
+# What is found, then what is changed.
+MUTANTS = [
+    ({"passed"}, Mutant("unchanged", ())),
+    ({"wrong-result"}, Mutant("causal edge off by one", (
+        Edit("parts/band_mask.h", "sequence.band_high + 1 -", "sequence.band_high + (MUTANT ? 0 : 1) -"),))),
+    ({"wrong-result"}, Mutant("running output is not rescaled", without(
+        OUTPUT, "ApplyToRows<RowOperation::kMul>(accumulator, buffers_.Broadcast(), count, channels_, pitch_);"))),
+    ({"wrong-result"}, Mutant("scale is forgotten", (
+        Edit(SOFTMAX, "plan_.scale, count", "(MUTANT ? 1.0F : plan_.scale), count"),))),
+    ({"uninitialised"}, Mutant("tail is not masked", (
+        Edit(SOFTMAX, "const bool tail = keys < pitch;", "const bool tail = !(MUTANT) && keys < pitch;"),))),
+    ({"race"}, Mutant("one slot for all steps", tuple(
+        Edit(file, SLOT, f"(MUTANT ? 0 : {SLOT[1:]}") for file in (CUBE, SOFTMAX)))),
+    ({"race"}, Mutant("no event between product and store", without(
+        CUBE,
+        "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
+        "AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);"))),
+]  # fmt: skip
 
 
 def test_compiler_is_a_command_of_any_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,44 +60,21 @@ def test_compiler_is_a_command_of_any_shape(tmp_path: Path, monkeypatch: pytest.
         compiler(tmp_path)
 
 
-def test_unchanged_engine_passes(tmp_path: Path) -> None:
-    kinds, output = run_mutant(tmp_path, ())
-    assert kinds == {"passed"}, output
-
-
-def test_shared_ring_slot_is_a_race(tmp_path: Path) -> None:
-    edits = tuple(Edit(file, "(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes", "(0) * (Heads::kScoreSlotBytes")
-                  for file in (CUBE, SOFTMAX))  # fmt: skip
-    kinds, output = run_mutant(tmp_path, edits)
-    assert "race" in kinds, output
-
-
-def test_an_ignored_event_is_one_that_was_not_compiled(tmp_path: Path) -> None:
-    """test_sync_mutation.py takes synchronisation out without rebuilding: the finding is that of a rebuilt engine."""
-    arguments = CASE.arguments()
+def test_each_mutant_is_noticed_for_what_it_is(tmp_path: Path) -> None:
+    outcomes = run_mutants(tmp_path, [mutant for _, mutant in MUTANTS])
+    by_name = {mutant.name: outcome for (_, mutant), outcome in zip(MUTANTS, outcomes, strict=True)}
+    for expected, mutant in MUTANTS:
+        assert expected <= by_name[mutant.name].kinds, (mutant.name, by_name[mutant.name])
+        if expected & {"passed", "wrong-result"}:
+            assert expected == by_name[mutant.name].kinds, (mutant.name, by_name[mutant.name])
+    # test_sync_mutation.py takes synchronisation out without rebuilding: the finding is that of a rebuilt engine.
+    arguments = CASES["tiles"].arguments()
     with synchronisation(SOC, "checked", record=True) as block:
         ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
     calls = block.reports()[0]["sync_calls"]
     ignored = [call for call in calls if (call["source"], call["target"]) == ("M", "FIX")]
     with synchronisation(SOC, "checked", ignored=ignored), pytest.raises(ascend_attention.SimulatorError) as caught:
         ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
-    edits = without(
-        CUBE,
-        "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
-        "AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
-    )
-    kinds, output = run_mutant(tmp_path, edits)
-    assert kinds == {finding["kind"] for finding in caught.value.findings} == {"race"}
-    assert str(caught.value) in output
-
-
-@pytest.mark.parametrize("name", VALUE_MUTANTS)
-def test_wrong_arithmetic_is_a_wrong_result(tmp_path: Path, name: str) -> None:
-    kinds, output = run_mutant(tmp_path, VALUE_MUTANTS[name])
-    assert kinds == {"wrong-result"}, output
-
-
-def test_unmasked_tail_is_an_uninitialised_read(tmp_path: Path) -> None:
-    edits = (Edit(SOFTMAX, "const bool tail = keys < pitch;", "const bool tail = false;"),)
-    kinds, output = run_mutant(tmp_path, edits)
-    assert "uninitialised" in kinds, output
+    rebuilt = by_name["no event between product and store"]
+    assert rebuilt.kinds == {finding["kind"] for finding in caught.value.findings} == {"race"}
+    assert str(caught.value) in rebuilt.text

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutated copies of the engine: what the checks are worth.
+"""A mutated copy of the engine: what the checks are worth.
 
-A mutant is the package beside device libraries that were compiled from a copy of op_kernel in which some text was
-replaced. It runs in an interpreter of its own, so nothing of it is left in the test's process.
+All mutants are compiled into one copy of op_kernel; in an edit the word MUTANT stands for "this one was asked for".
+Device libraries of that copy stand beside a copy of the package, and run in an interpreter of their own, so nothing of
+them is left in the test's process.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -25,62 +27,96 @@ CORE_TYPES = {
     "cube": ("-D__DAV_C220_CUBE__", "-D__DAV_CUBE__"),
     "vector": ("-D__DAV_C220_VEC__", "-D__DAV_VEC__"),
 }
-
-# Several key tiles, so that every ring wraps around; two row tiles; a causal edge; a tail; a group.
-CASE = FiaCase("mutant", "BSND", num_query_heads=2, num_key_value_heads=1, query_length=150, key_length=2200,
-               head_dim=48, sparse_mode=3, mask_shape="SS")  # fmt: skip
+VARIANTS = ("attention_float16",)
 SOC = "Ascend910B4"
+ASKED_FOR = """#pragma once
+#include <cstdlib>
+inline bool AskedFor(int number) {
+    const char* asked = std::getenv("ENGINE_MUTANT");
+    return asked != nullptr && std::atoi(asked) == number;
+}
+"""
 PROGRAM = """
-import sys
+import json, os, sys
 sys.path.insert(0, sys.argv[1])
 import ascend_attention
-from helpers.engine_mutants import CASE, SOC
+from helpers.engine_mutants import CASES, SOC
 from ascend_attention.precision import compare_fused_infer_attention_score_v2 as judge
-arguments = CASE.arguments()
-try:
-    with ascend_attention.simulator(mode="checked", soc=SOC):
-        result = ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
-except ascend_attention.SimulatorError as error:
-    print("kinds", *sorted({finding["kind"] for finding in error.findings}))
-    print(error)
-else:
-    print("kinds", "passed" if judge(result, **arguments).passed else "wrong-result")
+for number, names in enumerate(json.loads(sys.argv[2])):
+    os.environ["ENGINE_MUTANT"] = str(number)
+    kinds, texts = [], []
+    for name in names:
+        arguments = CASES[name].arguments()
+        try:
+            with ascend_attention.contract(CASES[name].contract), ascend_attention.simulator(mode="checked", soc=SOC):
+                result = ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
+        except ascend_attention.SimulatorError as error:
+            kinds += [finding["kind"] for finding in error.findings]
+            texts.append(str(error))
+        else:
+            kinds.append("passed" if judge(result, **arguments).passed else "wrong-result")
+    print(json.dumps([sorted(set(kinds)), "\\n".join(texts)]), flush=True)
 """
+
+CASES = {
+    # Several key tiles, so that every ring wraps around; two row tiles; a causal edge; a tail; a group.
+    "tiles": FiaCase("tiles", "BSND", num_query_heads=2, num_key_value_heads=1, query_length=150, key_length=2200,
+                     head_dim=48, sparse_mode=3, mask_shape="SS"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Edit:
     file: str
     old: str
-    new: str
+    new: str  # MUTANT in it is a condition
 
 
-def run_mutant(directory: Path, edits: tuple[Edit, ...]) -> tuple[set[str], str]:
-    """What was found when the mutant ran: kinds of findings, "wrong-result" or "passed"; and all it printed."""
+def without(file: str, *statements: str) -> tuple[Edit, ...]:
+    return tuple(Edit(file, statement, f"if (!(MUTANT)) {{ {statement} }}") for statement in statements)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    edits: tuple[Edit, ...]
+    cases: tuple[str, ...] = ("tiles",)  # of CASES
+
+
+@dataclass(frozen=True)
+class Outcome:
+    kinds: set[str]  # of findings in any of the cases; "wrong-result", "passed"
+    text: str  # of all findings
+
+
+def run_mutants(directory: Path, mutants: list[Mutant], variants: tuple[str, ...] = VARIANTS) -> list[Outcome]:
+    """What is found in each; a mutant without edits is the engine as it is."""
     source = directory / "op_kernel"
     shutil.copytree(ROOT / "op_kernel", source)
-    for edit in edits:
-        path = source / edit.file
-        text = path.read_text()
-        assert edit.old in text, f"{edit.file} no longer contains {edit.old!r}: adapt the mutant"
-        path.write_text(text.replace(edit.old, edit.new))
+    for number, mutant in enumerate(mutants):
+        for edit in mutant.edits:
+            path = source / edit.file
+            text = path.read_text()
+            assert edit.old in text, f"{edit.file} no longer contains {edit.old!r}: adapt the mutant {mutant.name!r}"
+            path.write_text(text.replace(edit.old, edit.new.replace("MUTANT", f"AskedFor({number})")))
+    (directory / "asked_for.h").write_text(ASKED_FOR)
     package = directory / "package" / "ascend_attention"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "*kernels*.so"))
-    runs = [_compile(source, package, core_type) for core_type in CORE_TYPES]
-    for compilation in runs:
+    for compilation in [_compile(directory, package, core_type, variants) for core_type in CORE_TYPES]:
         output, _ = compilation.communicate()
         assert compilation.returncode == 0, output
-    environment = dict(os.environ, PYTHONPATH=str(package.parent), ASCEND_ATTENTION_SIM="checked")
+    names = json.dumps([mutant.cases for mutant in mutants])
     run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(ROOT / "tests")],
-        env=environment,
+        [sys.executable, "-c", PROGRAM, str(ROOT / "tests"), names],
+        env=dict(os.environ, PYTHONPATH=str(package.parent)),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert run.returncode == 0, run.stderr
-    kinds = next(line for line in run.stdout.splitlines() if line.startswith("kinds"))
-    return set(kinds.split()[1:]), run.stdout
+    outcomes = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(outcomes) == len(mutants), run.stdout
+    return [Outcome(set(kinds), text) for kinds, text in outcomes]
 
 
 def compiler(build: Path = ROOT / "build") -> list[str]:
@@ -98,12 +134,14 @@ def compiler(build: Path = ROOT / "build") -> list[str]:
     raise FileNotFoundError("no C++ compiler: set CXX, or put g++, clang++ or c++ on PATH")
 
 
-def _compile(source: Path, package: Path, core_type: str) -> subprocess.Popen[str]:
+def _compile(directory: Path, package: Path, core_type: str, variants: tuple[str, ...]) -> subprocess.Popen[str]:
+    source = directory / "op_kernel"
     command = [
         *compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
         "-D__CCE_AICORE__=220", "-D__DAV_C220__", *CORE_TYPES[core_type],
+        "-include", str(directory / "asked_for.h"),
         f"-I{ROOT / 'simulator' / 'include'}", f"-I{source}",
-        str(source / "variants" / "attention_float16.cpp"),
+        *[str(source / "variants" / f"{variant}.cpp") for variant in variants],
         f"-L{package}", "-lascend_attention", "-Wl,-rpath,$ORIGIN",
         "-o", str(package / f"libascend_attention_kernels_{core_type}.so"),
     ]  # fmt: skip
