@@ -84,12 +84,12 @@ CallSettings SettingsAround(const std::shared_ptr<Scope>& scope, bool machine, b
 }
 
 CallSettings WithSimulator(const CallSettings& settings, const std::string& soc, const std::string& mode,
-                           const std::string& costs) {
+                           const std::string& costs, const std::string& owner) {
     CallSettings result = settings;
-    doors::CheckSoc({"simulator", "soc"}, soc);
+    doors::CheckSoc({owner, "soc"}, soc);
     result.run.soc = soc;
-    result.run.mode = doors::ModeFromName({"simulator", "mode"}, mode);
-    result.run.costs = doors::CostsFromName({"simulator", "costs"}, costs);
+    result.run.mode = doors::ModeFromName({owner, "mode"}, mode);
+    result.run.costs = doors::CostsFromName({owner, "costs"}, costs);
     result.run.log = std::make_shared<launch::ReportLog>();
     result.run.cores = 0;
     result.run.record_sync = false;
@@ -170,8 +170,9 @@ void BindSettings(py::module_& m) {
     py::class_<CallSettings>(m, "CallSettings", "What a call runs on and by which rules. Immutable.")
         .def(
             "with_simulator", &WithSimulator, py::arg("soc"), py::arg("mode"), py::arg("costs") = "measured",
+            py::arg("owner") = "simulator",
             "The same settings on another simulated machine, all calls of a kernel in force, with an empty report log\n"
-            "of their own.")
+            "of their own. Refusals carry the owner's name.")
         .def_property_readonly("soc", [](const CallSettings& settings) { return settings.run.soc; })
         .def_property_readonly("mode", [](const CallSettings& settings) { return NameOf(settings.run.mode); })
         .def_property_readonly("costs", [](const CallSettings& settings) { return NameOf(settings.run.costs); })

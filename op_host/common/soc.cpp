@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 
 #include "common/text.h"
 
@@ -47,25 +48,68 @@ const std::vector<Soc>& CheckedSocs() {
     return socs;
 }
 
-// The known name that a wrong one stands for: other letters' case, other signs between, or without "Ascend".
-static std::string NearName(const std::string& given) {
-    const auto bare = [](const std::string& name) {
-        std::string text;
-        for (const char letter : name) {
-            if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
-                text += char(std::tolower(static_cast<unsigned char>(letter)));
-            }
+// Letters and digits in lower case, without "Ascend" or "Atlas".
+static std::string Bare(const std::string& name) {
+    std::string text;
+    for (const char letter : name) {
+        if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+            text += char(std::tolower(static_cast<unsigned char>(letter)));
         }
-        return text.rfind("ascend", 0) == 0 ? text.substr(6) : text;
-    };
+    }
+    for (const char* family : {"ascend", "atlas"}) {
+        if (text.rfind(family, 0) == 0) {
+            text = text.substr(std::string(family).size());
+        }
+    }
+    return text;
+}
+
+// Letters to put in, to take out or to change until one text is the other.
+static size_t Edits(const std::string& from, const std::string& to) {
+    std::vector<size_t> edits(to.size() + 1);
+    std::iota(edits.begin(), edits.end(), size_t(0));
+    for (size_t i = 1; i <= from.size(); ++i) {
+        size_t diagonal = edits[0]++;
+        for (size_t j = 1; j <= to.size(); ++j) {
+            const size_t changed = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
+            diagonal = edits[j];
+            edits[j] = std::min({changed, edits[j] + 1, edits[j - 1] + 1});
+        }
+    }
+    return edits.back();
+}
+
+// The known name that a wrong one stands for: other letters' case or signs between, or a slip of one or two letters.
+static std::string NearName(const std::string& given) {
+    std::string nearest;
+    size_t fewest = std::min<size_t>(3, given.size());
     for (const std::vector<Soc>* socs : {&KnownSocs(), &CheckedSocs()}) {
         for (const Soc& candidate : *socs) {
-            if (bare(candidate.name) == bare(given)) {
-                return candidate.name;
+            const size_t edits = Edits(given, Bare(candidate.name));
+            if (edits < fewest) {
+                fewest = edits;
+                nearest = candidate.name;
             }
         }
     }
-    return "";
+    return nearest;
+}
+
+static std::string HelpFor(const std::string& name) {
+    const std::string given = Bare(name.substr(0, 64));  // a name, however long the text is
+    const std::string near = NearName(given);
+    if (!near.empty() && Bare(near) == given) {
+        return Concat("Did you mean '", near, "'?");
+    }
+    if (given == "910c" || given == "a3" || given == "800a3" || given == "900a3" || given.rfind("91093", 0) == 0) {
+        return "Atlas A3, also called 910C, goes by Ascend910_93 and two digits, for example 'Ascend910_9391'.";
+    }
+    if (given == "910" || given == "910a" || given == "910b" || given == "a2" || given == "800a2") {
+        return "Atlas A2 is Ascend910B with a number, for example 'Ascend910B2'. Plain Ascend910A and Ascend910B are an "
+               "earlier generation that these kernels do not run on.";
+    }
+    return near.empty() ? "Atlas A2 is 'Ascend910B2' and the like, Atlas A3 (910C) 'Ascend910_9391' and the like."
+                        : Concat("Did you mean '", near, "'?");
 }
 
 Status FindSoc(const std::string& name, Soc* soc) {
@@ -77,14 +121,9 @@ Status FindSoc(const std::string& name, Soc* soc) {
             }
         }
     }
-    const std::string near = NearName(name);
-    return Refusal(
-        "ascend_attention", "SOC", "soc", Quoted(name),
-        Concat(NamesOf(KnownSocs()), "; to check requests only: ", NamesOf(CheckedSocs())),
-        !near.empty()
-            ? Concat("Did you mean '", near, "'?")
-            : std::string(
-                  "Plain Ascend910A and Ascend910B are an earlier generation that these kernels do not run on."));
+    return Refusal("ascend_attention", "SOC", "soc", Quoted(name),
+                   Concat(NamesOf(KnownSocs()), "; to check requests only: Ascend310P3, Ascend950PR_9589 and the like"),
+                   HelpFor(name));
 }
 
 const char* NameOf(Product product) {

@@ -7,7 +7,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -79,8 +79,17 @@ def unknown_argument(known: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     return ""
 
 
-def suggesting(function: Function) -> Function:
-    """The function, whose TypeError for an unknown argument says which one was probably meant."""
+@overload
+def suggesting(function: Function) -> Function: ...
+@overload
+def suggesting(*, name: str) -> Callable[[Function], Function]: ...
+def suggesting(function: Any = None, *, name: str = "") -> Any:
+    """The function, whose TypeError for an unknown argument says which one was probably meant.
+
+    ``name`` is what callers know it by, if that is not its own.
+    """
+    if function is None:
+        return functools.partial(suggesting, name=name)
     known = inspect.signature(function).parameters
 
     @functools.wraps(function)
@@ -90,7 +99,7 @@ def suggesting(function: Function) -> Function:
         except TypeError:
             text = unknown_argument(known, arguments)
             if text:
-                raise TypeError(f"{function.__name__}: {text}") from None
+                raise TypeError(f"{name or function.__name__}: {text}") from None
             raise
 
-    return call  # type: ignore[return-value]
+    return call

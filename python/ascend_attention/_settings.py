@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from ascend_attention import _core
 from ascend_attention._arguments import as_text, refuse
+from ascend_attention._other_names import suggesting
 from ascend_attention._report import Report, from_dicts
 from ascend_attention._trace import Trace, no_trace
 
@@ -29,6 +30,20 @@ def current_settings() -> _core.CallSettings:
     """Those of the innermost block of this thread and task, else of the environment."""
     scope = _core.SettingsScope.in_force(_current.get())
     return _core.default_settings() if scope is None else scope.settings
+
+
+def on_machine(
+    owner: str, around: _core.CallSettings, soc: str | None, mode: str | None, costs: str | None
+) -> _core.CallSettings:
+    """``around`` on another machine, with a report log of its own; what is None stays as it is."""
+    chosen = around.mode if mode is None else mode
+    inherited = around.costs if chosen == "timed" else "measured"
+    machine = around.with_simulator(
+        around.soc if soc is None else soc, chosen, inherited if costs is None else costs, owner
+    )
+    if costs is not None and chosen != "timed":
+        refuse(owner, "costs", f"{costs!r} with mode {chosen!r}", "with mode 'timed' only")
+    return machine
 
 
 class SimulatorRun:
@@ -107,16 +122,17 @@ class _Block(ContextDecorator, Generic[Given]):
 class simulator(_Block[SimulatorRun]):
     """Calls inside the block run on this simulated machine, in this thread and task, and are reported.
 
+    What is not given is that of the block around this one, else of the environment, else the default.
+
     Args:
         soc: the processor: decides how many cores the work is split over, and which product's rules calls are held to.
             "Ascend310P3", "Ascend950PR_9589" and their like are for checks alone: no kernel runs on them
-            (docs/checks.md).
-            ``ASCEND_ATTENTION_SOC`` outside of blocks.
+            (docs/checks.md). Environment: ``ASCEND_ATTENTION_SOC``; default: "Ascend910B2".
         mode: "fast": results, bounds and parameter checks. "checked": also races, uninitialised reads and misuse of
             flags; deterministic and slower. "timed": as "fast", and ``report.timing`` says what the device is predicted
-            to take (modelled: docs/timing.md). ``ASCEND_ATTENTION_SIM`` outside of blocks.
-        costs: what "timed" goes by where published figures differ: "measured" on devices (without it), or "documented".
-            Other modes have none.
+            to take (modelled: docs/timing.md). Environment: ``ASCEND_ATTENTION_SIM``; default: "fast".
+        costs: what "timed" goes by where published figures differ: "measured" on devices (the default), or
+            "documented". Other modes have none.
 
     Raises:
         AttentionError: an unknown soc, mode or costs; costs for another mode than "timed".
@@ -135,23 +151,23 @@ class simulator(_Block[SimulatorRun]):
         print(run.report)
     """
 
-    def __init__(self, soc: str = "Ascend910B2", mode: str = "fast", costs: str | None = None) -> None:
+    @suggesting(name="simulator")
+    def __init__(self, soc: str | None = None, mode: str | None = None, costs: str | None = None) -> None:
         super().__init__("simulator")
         if soc in ("fast", "checked", "timed"):
             refuse("simulator", "soc", repr(soc), f'the name of a processor; the mode goes by its name: mode="{soc}"')
-        self._soc, self._mode = as_text("simulator", "soc", soc), as_text("simulator", "mode", mode)
-        self._costs = None if costs is None else as_text("simulator", "costs", costs)
-        self._machine(_core.settings_around(None, machine=False, contract=False))  # refuses
-
-    def _machine(self, settings: _core.CallSettings) -> _core.CallSettings:
-        costs = "measured" if self._costs is None else self._costs
-        machine = settings.with_simulator(self._soc, self._mode, costs)
-        if self._costs is not None and self._mode != "timed":
-            refuse("simulator", "costs", f"{costs!r} with mode {self._mode!r}", 'costs with mode "timed" only')
-        return machine
+        self._soc, self._mode, self._costs = (
+            None if given is None else as_text("simulator", argument, given)
+            for argument, given in (("soc", soc), ("mode", mode), ("costs", costs))
+        )
+        # Refuses what is wrong wherever the block is entered.
+        nowhere = _core.settings_around(None, machine=False, contract=False)
+        on_machine("simulator", nowhere, self._soc, self._mode or ("timed" if costs else None), self._costs)
 
     def _settings(self, around: _core.SettingsScope | None) -> _core.CallSettings:
-        return self._machine(_core.settings_around(around, machine=False, contract=True))
+        inherits = self._soc is None or self._mode is None
+        settings = _core.settings_around(around, machine=inherits, contract=True)
+        return on_machine("simulator", settings, self._soc, self._mode, self._costs)
 
     def _given(self, settings: _core.CallSettings) -> SimulatorRun:
         return SimulatorRun(settings)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -142,7 +143,7 @@ def test_unknown_machines_are_refused(arguments: dict[str, str], argument: str) 
 def test_unknown_contract_and_wrong_types() -> None:
     with pytest.raises(AttentionError, match="contract: name: given 'loose'"), ascend_attention.contract("loose"):
         pass
-    for arguments in ({"soc": None}, {"mode": 1}):
+    for arguments in ({"soc": 910}, {"mode": 1}, {"costs": True}):
         with pytest.raises(TypeError, match=f"simulator: {next(iter(arguments))}: "):
             ascend_attention.simulator(**arguments).__enter__()  # type: ignore[arg-type]
 
@@ -260,7 +261,62 @@ def test_environment_decides_outside_of_blocks(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ASCEND_ATTENTION_SIM", "checked")
     with ascend_attention.simulator(mode="fast") as run:
         through_torch(CASE.arguments())
-    assert runs_of(run) == [("Ascend910B2", "fast")]  # a block says both, whatever the environment says
+    assert runs_of(run) == [("Ascend910B4", "fast")]
+    with ascend_attention.simulator(soc="Ascend910B1") as run:
+        through_torch(CASE.arguments())
+    assert runs_of(run) == [("Ascend910B1", "checked")]
+    monkeypatch.setenv("ASCEND_ATTENTION_SOC", "nonsense")  # a block that says both does not ask
+    with ascend_attention.simulator(soc="Ascend910B1", mode="fast") as run:
+        through_torch(CASE.arguments())
+    assert runs_of(run) == [("Ascend910B1", "fast")]
+
+
+DEFAULT = {"soc": "Ascend910B2", "mode": "fast", "costs": "measured"}
+INHERITED: list[tuple[list[dict[str, str]], dict[str, str]]] = [
+    ([], {}),
+    ([{}], {}),
+    ([{"soc": "Ascend910B4"}, {"mode": "checked"}], {"soc": "Ascend910B4", "mode": "checked"}),
+    ([{"mode": "checked"}, {"soc": "Ascend910B4"}, {}], {"soc": "Ascend910B4", "mode": "checked"}),
+    ([{"mode": "timed", "costs": "documented"}, {"soc": "Ascend910B3"}],
+     {"soc": "Ascend910B3", "mode": "timed", "costs": "documented"}),
+    ([{"mode": "timed"}, {"costs": "documented"}], {"mode": "timed", "costs": "documented"}),
+    ([{"mode": "timed", "costs": "documented"}, {"mode": "fast"}, {"mode": "timed"}], {"mode": "timed"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("blocks", "changed"), INHERITED)
+def test_a_block_inherits_what_it_does_not_say(blocks: list[dict[str, str]], changed: dict[str, str]) -> None:
+    with ExitStack() as stack:
+        for arguments in blocks:
+            stack.enter_context(ascend_attention.simulator(**arguments))
+        settings = _settings.current_settings()
+    assert {name: getattr(settings, name) for name in DEFAULT} == DEFAULT | changed
+
+
+def test_costs_without_timed_mode_are_refused_where_the_block_is_entered() -> None:
+    block = ascend_attention.simulator(costs="documented")
+    with pytest.raises(AttentionError, match="costs: given 'documented' with mode 'fast'; allowed: with mode 'timed'"):
+        block.__enter__()
+    with ascend_attention.simulator(mode="timed"), block:
+        assert _settings.current_settings().costs == "documented"
+
+
+NEAR: list[tuple[str, str]] = [
+    *((soc, "Did you mean 'Ascend910B2'?") for soc in ("ascend910b2", "910B2", "Ascend_910_B2", "Ascend910B22")),
+    *((soc, "for example 'Ascend910_9391'.") for soc in ("A3", "Atlas A3", "Ascend910C", "910c", "Ascend910_93xx")),
+    *((soc, "Plain Ascend910A") for soc in ("Ascend910B", "Ascend910", "910A")),
+    *((soc, "for example 'Ascend910B2'.") for soc in ("A2", "Atlas 800 A2")),
+    ("Ascend310P4", "Did you mean 'Ascend310P"),
+    *((soc, "Atlas A3 (910C) 'Ascend910_9391' and the like.") for soc in ("", "H100", "x" * 5000)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("soc", "expected"), NEAR, ids=[soc[:20] or "empty" for soc, _ in NEAR])
+def test_an_unknown_processor_names_the_nearest(soc: str, expected: str) -> None:
+    with pytest.raises(AttentionError) as caught:
+        ascend_attention.simulator(soc)
+    assert expected in caught.value.help
+    assert len(caught.value.allowed) < 250 and "Ascend910B4-1" in caught.value.allowed
 
 
 @pytest.mark.parametrize("mode", ["fast", "checked"])

@@ -110,8 +110,11 @@ def test_number_of_arguments(numbers: sim.Kernel) -> None:
         ("blocks", 49, "49 blocks, allowed on Ascend910B2: 1..48"),
         ("threads", -1, "threads: given -1"),
         ("instruction_limit", 2**70, "instruction_limit"),
-        ("mode", "quick", "mode: given 'quick'; allowed: fast, checked, timed"),
-        ("soc", "Ascend310", "unknown SoC 'Ascend310'"),
+        ("mode", "quick", "mode: given 'quick'; allowed: 'fast', 'checked', 'timed'"),
+        ("soc", "Ascend910C", "soc: given 'Ascend910C'; allowed: Ascend910B1, "),
+        ("soc", "Ascend310P3", "soc: given 'Ascend310P3', to check requests only; allowed: Ascend910B1, "),
+        ("costs", "documented", "costs: given 'documented' with mode 'fast'; allowed: with mode 'timed' only"),
+        ("cost", "documented", "unexpected keyword argument 'cost'; did you mean 'costs'?"),
     ],
 )
 def test_wrong_setting_is_refused(name: str, value: Any, words: str, numbers: sim.Kernel) -> None:

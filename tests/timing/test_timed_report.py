@@ -192,7 +192,7 @@ def test_unknown_costs_are_refused(add: sim.Kernel) -> None:
     assert (refused.value.argument, refused.value.given) == ("costs", "'guessed'")
     assert refused.value.allowed == "'measured', 'documented'"
     source = np.ones(4096, np.float16)
-    with pytest.raises(ValueError, match=r"costs: given 'guessed'; allowed: measured, documented"):
+    with pytest.raises(ValueError, match=r"costs: given 'guessed'; allowed: 'measured', 'documented'"):
         add(source, source, sim.Out(np.empty_like(source)), 1, 4096, 1, mode="timed", costs="guessed")
     with pytest.raises(ValueError, match="costs is 'guessed', allowed: measured, documented"):
         _core.sim.launch("", "", "kernel", "vector", 1, [], costs="guessed")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_attention import __version__
+from ascend_attention._other_names import suggesting
 from ascend_attention.sim import _cache
 from ascend_attention.sim._compiler import (
     HEADERS,
@@ -33,6 +34,7 @@ _LIBRARY = "libascend_attention.so"
 _NAME = re.compile(r"(?:::\s*)?[A-Za-z_]\w*(?:\s*::\s*[A-Za-z_]\w*)*")
 
 
+@suggesting
 def compile(
     source: str | os.PathLike[str],
     entry: str | None = None,

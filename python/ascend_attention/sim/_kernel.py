@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ascend_attention import _core, _settings
-from ascend_attention._arguments import as_bool, as_float, as_int
+from ascend_attention._arguments import as_bool, as_float, as_int, as_text, refuse
+from ascend_attention._other_names import suggesting
 from ascend_attention._report import Finding, Report, from_dicts
 from ascend_attention._trace import Trace, no_trace
 from ascend_attention.sim._arguments import prepare
 from ascend_attention.sim._signature import ENTRY, Parameter
 
-_MODES = ("fast", "checked", "timed")
-_COSTS = ("measured", "documented")
+_RUNS_ON = tuple(_core.planned_cores())
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<{self.kind} kernel {self.entry}({', '.join(map(str, self.parameters))}) of {self.source.name}>"
 
+    @suggesting(name="sim.Kernel")
     def __call__(
         self,
         *arguments: Any,
@@ -123,14 +124,15 @@ class Kernel:
         prepared = prepare(self.entry, self.parameters, arguments)
         settings = _settings.current_settings()
         self._check_limits(blocks, threads, instruction_limit)
-        for name, given, allowed in (("mode", mode, _MODES), ("costs", costs, _COSTS)):
-            if given is not None and given not in allowed:
-                raise ValueError(f"{self.entry}: {name}: given {given!r}; allowed: {', '.join(allowed)}")
-        mode = settings.mode if mode is None else mode
-        if costs is not None and mode != "timed":
-            raise ValueError(
-                f"{self.entry}: costs: given {costs!r} with mode {mode!r}; allowed: with mode 'timed' only"
-            )
+        machine = _settings.on_machine(
+            self.entry,
+            settings,
+            None if soc is None else as_text(self.entry, "soc", soc),
+            None if mode is None else as_text(self.entry, "mode", mode),
+            None if costs is None else as_text(self.entry, "costs", costs),
+        )
+        if machine.soc not in _RUNS_ON:
+            refuse(self.entry, "soc", f"{machine.soc!r}, to check requests only", ", ".join(_RUNS_ON))
         stall_seconds = self._stall_bound(stall_seconds)
         error = None
         try:
@@ -143,9 +145,9 @@ class Kernel:
                         self.kind,
                         blocks,
                         [int(prepared.words.__array_interface__["data"][0])],
-                        soc=settings.soc if soc is None else soc,
-                        mode=mode,
-                        costs=settings.costs if costs is None else costs,
+                        soc=machine.soc,
+                        mode=machine.mode,
+                        costs=machine.costs,
                         threads=threads,
                         instruction_limit=instruction_limit,
                         buffers=prepared.buffers,
