@@ -12,10 +12,16 @@ std::string RangeText(const Band& band, int64_t row, int64_t keys) {
     return first > last ? "no key" : first == last ? Concat("key ", first) : Concat("keys ", first, " to ", last);
 }
 
-// The documents' default stands for all there are.
-std::string TokensText(int64_t tokens) {
+// The keys around `row`, which is the formula of a position. The documents' default stands for all there are.
+std::string BandText(const char* row, int64_t pre_tokens, int64_t next_tokens) {
     constexpr int64_t kAll = 2147483647;
-    return tokens >= kAll ? "all" : tokens < 0 ? Concat("(", tokens, ")") : std::to_string(tokens);
+    if (pre_tokens >= kAll && next_tokens >= kAll) {
+        return "every key";
+    }
+    const auto distance = [](int64_t tokens) { return tokens < 0 ? Concat("(", tokens, ")") : Concat(tokens); };
+    const std::string first = pre_tokens >= kAll ? "0" : Concat(row, " - ", distance(pre_tokens));
+    const std::string last = next_tokens >= kAll ? "the last" : Concat(row, " + ", distance(next_tokens));
+    return Concat("keys ", first, " to ", last);
 }
 
 // Sequences from ... to - 1.
@@ -55,13 +61,12 @@ std::string HeadsOver(int64_t query_heads, int64_t key_heads) {
 }
 
 std::string VisibleText(const BandArguments& arguments) {
-    const std::string pre = TokensText(arguments.pre_tokens);
-    const std::string next = TokensText(arguments.next_tokens);
-    const char* mask = arguments.mask ? ", where atten_mask is zero" : "";
+    const char* mask = arguments.mask ? " where atten_mask is zero" : "";
     switch (arguments.sparse_mode) {
         case 0:
             return arguments.mask
-                       ? Concat("sparse_mode 0: row i sees keys i - ", pre, " to i + ", next, mask)
+                       ? Concat("sparse_mode 0: row i sees ",
+                                BandText("i", arguments.pre_tokens, arguments.next_tokens), mask)
                        : "sparse_mode 0 without atten_mask: every key; pre_tokens and next_tokens have no effect";
         case 1:
             return Concat("sparse_mode 1: every key", mask);
@@ -70,14 +75,15 @@ std::string VisibleText(const BandArguments& arguments) {
         case 3:
             return "sparse_mode 3: row i sees keys 0 to i + (keys - queries); the content of atten_mask is not read";
         case 4:
-            return Concat("sparse_mode 4: with d = i + (keys - queries), row i sees keys d - ", pre, " to d + ", next,
+            return Concat("sparse_mode 4: with d = i + (keys - queries), row i sees ",
+                          BandText("d", arguments.pre_tokens, arguments.next_tokens),
                           "; the content of atten_mask is not read");
         default:
             return Concat("sparse_mode ", arguments.sparse_mode);
     }
 }
 
-std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band& band) {
+std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band& band, bool masked) {
     std::string text = Concat(rows, rows == 1 ? " query, " : " queries, ", keys, keys == 1 ? " key" : " keys");
     if (padded > rows) {
         text += Concat(" (rows ", rows, " to ", padded - 1, " are padding)");
@@ -87,11 +93,12 @@ std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band&
     }
     const std::string first = RangeText(band, 0, keys);
     const std::string last = RangeText(band, rows - 1, keys);
+    const char* unless = masked && keys != 0 ? " unless atten_mask hides them" : "";
     if (rows == 1) {
-        return text + "; it sees " + first;
+        return Concat(text, "; it sees ", first, unless);
     }
-    return text + (first == last ? Concat("; every row sees ", first)
-                                 : Concat("; row 0 sees ", first, ", row ", rows - 1, " ", last));
+    return text + (first == last ? Concat("; every row sees ", first, unless)
+                                 : Concat("; row 0 sees ", first, ", row ", rows - 1, " ", last, unless));
 }
 
 void AddEqualSequences(int64_t count, const std::string& text, Page* page) { AddRange(0, count, text, page); }

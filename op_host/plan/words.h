@@ -41,8 +41,9 @@ const char* AxesOf(AxisOrder order);
 std::string HeadsOver(int64_t query_heads, int64_t key_heads);
 // What sparse_mode, mask and tokens let a row see.
 std::string VisibleText(const BandArguments& arguments);
-// "6 queries, 7 keys; row 0 sees keys 0 to 1, row 5 keys 0 to 6". `padded` rows after them, if there are more.
-std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band& band);
+// "6 queries, 7 keys; row 0 sees keys 0 to 1, row 5 keys 0 to 6". `padded` rows after them, if there are more; `masked`
+// where a mask hides some of these keys.
+std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band& band, bool masked);
 // A line per sequence; equal ones that follow each other share one.
 void AddSequences(const Lengths& rows, const Lengths& keys,
                   const std::function<std::string(int64_t rows, int64_t keys)>& text, Page* page);

@@ -75,8 +75,9 @@ void AddLengths(const Scene& scene, Page* page) {
     const BandArguments arguments = BandArgumentsOf(scene.request);
     page->Add("visible", VisibleText(arguments));
     const int64_t padded = scene.packed() ? 0 : scene.query_length;
+    const bool masked = arguments.mask && arguments.sparse_mode <= 1;
     const auto text = [&](int64_t rows, int64_t keys) {
-        return SequenceText(rows, keys, padded, BandOf(arguments, rows, keys));
+        return SequenceText(rows, keys, padded, BandOf(arguments, rows, keys), masked);
     };
     AddSequences(QueryLengths(scene), KeyLengths(scene), text, page);
 }

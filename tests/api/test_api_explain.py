@@ -118,6 +118,29 @@ def test_what_each_row_sees() -> None:
     assert sequences(text) == ["sequences 0 to 1: 6 queries, 10 keys; row 0 sees key 0, row 5 keys 0 to 5"]
 
 
+# Changed arguments, what "visible" says after the mode, what the sequences' line says after the sizes.
+FULL_MASK: list[tuple[dict[str, Any], str, str]] = [
+    ({}, "row i sees every key where", "every row sees keys 0 to 9 unless atten_mask hides them"),
+    ({"next_tokens": 0}, "row i sees keys 0 to i + 0 where", "row 0 sees key 0, row 5 keys 0 to 5 unless"),
+    ({"pre_tokens": 3}, "row i sees keys i - 3 to the last where", "row 0 sees keys 0 to 9, row 5 keys 2 to 9 unless"),
+    (
+        {"pre_tokens": 3, "next_tokens": -1},
+        "row i sees keys i - 3 to i + (-1) where",
+        "row 0 sees no key, row 5 keys 2",
+    ),
+    ({"sparse_mode": 1}, "every key where", "every row sees keys 0 to 9 unless atten_mask hides them"),
+]
+
+
+@pytest.mark.parametrize(("changed", "visible", "rows"), FULL_MASK)
+def test_a_full_mask_and_its_tokens_in_one_picture(changed: dict[str, Any], visible: str, rows: str) -> None:
+    text = explain(OPERATOR, **arguments(atten_mask=np.zeros((6, 10), bool), **changed))
+    assert line(text, "visible").startswith(
+        f"sparse_mode {changed.get('sparse_mode', 0)}: {visible} atten_mask is zero"
+    )
+    assert sequences(text)[0].startswith(f"sequences 0 to 1: 6 queries, 10 keys; {rows}")
+
+
 def test_what_is_not_built_yet_is_explained() -> None:
     tokens = {
         name: torch.empty(shape, dtype=torch.bfloat16, device="meta")
