@@ -44,7 +44,7 @@ void AddSizes(const Scene& scene, Page* page) {
     page->Add("value", TensorText(request.value));
     page->Add("heads", HeadsOver(scene.query_heads, scene.key_heads));
     page->Add("head_dim", Concat(scene.head_dim));
-    page->Add("scale", Concat("scores are multiplied by ", request.scale_value));
+    page->Add("scale", ScaleText(request.scale_value, scene.head_dim));
     page->Add("visible", Concat("row i sees key j where block_sparse_mask[b, n, i // ", scene.block_x, ", j // ",
                                 scene.block_y, "] is 1; the map is not read before the kernel runs"));
     const auto blocks = [](int64_t length, int64_t unit) { return length / unit + (length % unit != 0); };

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fused_infer_attention_score_v2/check.h"
 
+#include "common/head_counts.h"
 #include "common/tensor_rules.h"
 
 namespace ascend_attention::fia_v2 {
+namespace {
+
+void SuspectLayout(const Scene& scene, Status* status) {
+    const Request& request = scene.request;
+    if (scene.layout != nullptr) {
+        SuspectTnd({"FIA-C20", "FIA-C21", "FIA-C22", "FIA-C23", "FIA-C24", "FIA-C36", "FIA-C37", "FIA-C38", "FIA-C39",
+                    "FIA-C57"},
+                   scene.layout->input, request.query->shape, request.num_query_heads, request.actual_seq_qlen, status);
+    }
+}
+
+}  // namespace
 
 Status CheckListed(const Soc& soc) {
     return CheckProduct(kFusedInferAttentionScoreV2, "FIA-A1", soc, {Product::kAtlasA2A3});
@@ -24,6 +37,7 @@ Status CheckDocument(Scene& scene) {
     };
     for (const Section section : kSections) {
         if (Status status = section(scene); !status.ok()) {
+            SuspectLayout(scene, &status);
             return status;
         }
     }

@@ -101,6 +101,22 @@ std::string OtherMode(const ScaleSet& set, const Shape& shape, int64_t modes, co
     return "";
 }
 
+// A shape that is right but for a leading axis of 1.
+std::string LeadingAxis(const std::vector<Shape>& allowed, const Shape& shape) {
+    Shape with = {1};
+    with.insert(with.end(), shape.begin(), shape.end());
+    for (const Shape& fitting : allowed) {
+        if (fitting == with) {
+            return Concat("Add a leading axis of 1: ", ShapeText(fitting), ".");
+        }
+        if (shape.size() == fitting.size() + 1 && shape[0] == 1 &&
+            std::equal(fitting.begin(), fitting.end(), shape.begin() + 1)) {
+            return Concat("Take the leading axis of 1 away: ", ShapeText(fitting), ".");
+        }
+    }
+    return "";
+}
+
 // `modes`: how many there are, from 0.
 template <class FormOf>
 Status CheckForm(const char* shape_rule, const char* dtype_rule, const ScaleSet& set, int64_t modes,
@@ -121,8 +137,9 @@ Status CheckForm(const char* shape_rule, const char* dtype_rule, const ScaleSet&
         }
         allowed = Concat(NameOf(form.dtype), " ", allowed, " in quantisation mode ", set.mode);
         if (std::find(form.shapes.begin(), form.shapes.end(), tensor->shape) == form.shapes.end()) {
+            const std::string axis = LeadingAxis(form.shapes, tensor->shape);
             return Refuse(shape_rule, row.name, TensorText(tensor), allowed,
-                          OtherMode(set, tensor->shape, modes, form_of));
+                          axis.empty() ? OtherMode(set, tensor->shape, modes, form_of) : axis);
         }
         if (tensor->dtype != form.dtype) {
             return Refuse(dtype_rule, row.name, TensorText(tensor), allowed);

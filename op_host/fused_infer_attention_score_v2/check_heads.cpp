@@ -89,11 +89,12 @@ Status ReadDenseKeys(Scene& scene) {
         return Refuse("FIA-C24", "key", Concat("shape ", ShapeText(request.key->shape)), "head_dim at most 512");
     }
     const int64_t heads = order == AxisOrder::kBSH ? scene.key_heads : 1;
+    const std::string one_head = OneHeadOfH("num_query_heads", order, scene.query_heads);
     if (key_width % heads != 0 || key_width / heads != scene.head_dim) {
         return Refuse(
             "FIA-C23", "key", Concat("shape ", ShapeText(request.key->shape)),
             Concat("head_dim of query (", scene.head_dim, ") for each of ", scene.key_heads, " key/value heads"),
-            order == AxisOrder::kBSH ? FittingKeyHeads(scene, key_width) : "");
+            !one_head.empty() || order != AxisOrder::kBSH ? one_head : FittingKeyHeads(scene, key_width));
     }
     scene.value_head_dim = scene.packed() ? value_width : scene.head_dim;
     return OkStatus();
@@ -105,10 +106,8 @@ Status CheckSizeLimits(const Scene& scene) {
                               : Refuse(rule, argument, Concat(what, " ", given), Concat(what, " at most ", limit));
     };
     if (Status status = at_most("FIA-C24", "query", "head_dim", scene.head_dim, 512); !status.ok()) {
-        const bool one = scene.layout->input == AxisOrder::kBSH && scene.query_heads == 1;
         status.help = scene.head_dim == 576 ? "MLA: give the last 64 channels apart, as query_rope and key_rope."
-                      : one                 ? "head_dim is H / num_query_heads, and num_query_heads is none or 1."
-                                            : "";
+                                            : OneHeadOfH("num_query_heads", scene.layout->input, scene.query_heads);
         return status;
     }
     if (Status status = at_most("FIA-C25", "query", "batch", scene.batch, 65536); !status.ok()) {

@@ -34,7 +34,7 @@ void AddLayout(const Scene& scene, Page* page) {
     if (scene.rope()) {
         page->Add("rope", "scores add query_rope . key_rope over 64 more dimensions; value has none");
     }
-    page->Add("scale", Concat("scores are multiplied by ", scene.request.softmax_scale));
+    page->Add("scale", ScaleText(scene.request.softmax_scale, scene.head_dim));
 }
 
 void AddLengths(const Scene& scene, Page* page) {

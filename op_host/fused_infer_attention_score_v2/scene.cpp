@@ -56,12 +56,8 @@ std::string KeyHeadsText(const Scene& scene) {
 }
 
 std::string FittingKeyHeads(const Scene& scene, int64_t width) {
-    const int64_t dim = scene.head_dim;
-    const int64_t heads = dim > 0 && width % dim == 0 ? width / dim : 0;
-    if (heads < 1 || heads == scene.key_heads || scene.query_heads % heads != 0) {
-        return "";
-    }
-    return Concat("num_key_value_heads is ", KeyHeadsText(scene), "; ", heads, " would fit this shape.");
+    return ascend_attention::FittingKeyHeads("num_query_heads", scene.query_heads, scene.request.num_key_value_heads,
+                                             scene.head_dim, width);
 }
 
 std::string HeadsText(const Scene& scene) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/words.h"
 
+#include <cmath>
+
 #include "common/text.h"
 
 namespace ascend_attention {
@@ -58,6 +60,13 @@ std::string HeadsOver(int64_t query_heads, int64_t key_heads) {
     return Concat(query_heads, query_heads == 1 ? " query head over " : " query heads over ", key_heads,
                   group == 1 ? (key_heads == 1 ? " key/value head" : " key/value heads")
                              : Concat(": query head h reads key head h // ", group));
+}
+
+std::string ScaleText(double scale, int64_t head_dim) {
+    return Concat("scores are multiplied by ", scale,
+                  scale != 0 ? ""
+                             : Concat(", so that all keys that a row sees weigh the same; 1 / sqrt(head_dim) is ",
+                                      1 / std::sqrt(double(head_dim))));
 }
 
 std::string VisibleText(const BandArguments& arguments) {

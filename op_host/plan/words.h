@@ -39,6 +39,8 @@ private:
 const char* AxesOf(AxisOrder order);
 // "4 query heads over 2: query head h reads key head h // 2"
 std::string HeadsOver(int64_t query_heads, int64_t key_heads);
+// "scores are multiplied by 0.125"
+std::string ScaleText(double scale, int64_t head_dim);
 // What sparse_mode, mask and tokens let a row see.
 std::string VisibleText(const BandArguments& arguments);
 // "6 queries, 7 keys; row 0 sees keys 0 to 1, row 5 keys 0 to 6". `padded` rows after them, if there are more; `masked`

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/head_counts.h"
 #include "common/tensor_rules.h"
 #include "prompt_flash_attention/arguments.h"
 
@@ -36,6 +37,14 @@ Status CheckDTypes(const Scene& scene) {
                       Concat("one dtype for query (", query, "), key (", key, ") and value (", value, ")"));
     }
     return OkStatus();
+}
+
+void SuspectLayout(const Scene& scene, Status* status) {
+    const Request& request = scene.request;
+    if (scene.layout != nullptr) {
+        SuspectTnd({"PFA-C7", "PFA-C11", "PFA-C12", "PFA-C13", "PFA-C19", "PFA-C20"}, scene.layout->input,
+                   request.query->shape, request.num_heads, request.actual_seq_lengths, status);
+    }
 }
 
 Status CheckLayout(Scene& scene) {
@@ -112,6 +121,7 @@ Status CheckDocument(Scene& scene) {
                                      CheckMask,     CheckPseShift, CheckQuant};
     for (const Section section : kSections) {
         if (Status status = section(scene); !status.ok()) {
+            SuspectLayout(scene, &status);
             return status;
         }
     }

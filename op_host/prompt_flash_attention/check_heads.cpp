@@ -75,9 +75,14 @@ Status ReadKeys(Scene& scene) {
     }
     int64_t key_dim = 0;
     if (!WidthPerHead(order, key.width, scene.key_heads, &key_dim) || key_dim != scene.head_dim) {
+        std::string help = OneHeadOfH("num_heads", order, scene.query_heads);
+        if (help.empty() && order == AxisOrder::kBSH) {
+            help =
+                FittingKeyHeads("num_heads", scene.query_heads, request.num_key_value_heads, scene.head_dim, key.width);
+        }
         return Refuse(
             "PFA-C11", "key", shape,
-            Concat("head_dim of query (", scene.head_dim, ") for each of ", scene.key_heads, " key/value heads"));
+            Concat("head_dim of query (", scene.head_dim, ") for each of ", scene.key_heads, " key/value heads"), help);
     }
     if (key.batch != scene.batch) {
         return Refuse("PFA-C12", "key", Concat("batch ", key.batch), Concat("the batch of query (", scene.batch, ")"));
@@ -110,10 +115,9 @@ Status CheckLimits(const Scene& scene) {
     };
     for (const auto& row : rows) {
         if (row.given > row.limit) {
-            const bool one = &row == &rows[0] && scene.layout->input == AxisOrder::kBSH && scene.query_heads == 1;
             return Refuse(limits.rule, row.argument, Concat(row.what, " ", row.given),
                           Concat(row.what, " at most ", row.limit),
-                          one ? "head_dim is H / num_heads, and num_heads is none or 1." : "");
+                          &row == &rows[0] ? OneHeadOfH("num_heads", scene.layout->input, scene.query_heads) : "");
         }
     }
     return OkStatus();

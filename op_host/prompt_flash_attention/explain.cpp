@@ -68,7 +68,7 @@ void AddLayout(const Scene& scene, Page* page) {
     page->Add("head_dim", scene.value_head_dim == scene.head_dim
                               ? Concat(scene.head_dim)
                               : Concat(scene.head_dim, ", value ", scene.value_head_dim));
-    page->Add("scale", Concat("scores are multiplied by ", scene.request.scale_value));
+    page->Add("scale", ScaleText(scene.request.scale_value, scene.head_dim));
 }
 
 void AddLengths(const Scene& scene, Page* page) {

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ascend_attention import _call
-from ascend_attention._other_names import suggesting
+from ascend_attention._errors import AttentionError, by_name
+from ascend_attention._other_names import Function, suggesting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,7 +139,23 @@ def block_sparse_attention_v2(
     return _call.run(SIGNATURE, arguments)  # type: ignore[no-any-return]
 
 
+def _by_its_own_name(function: Function) -> Function:
+    """Refusals carry the name of the function that was called, and say which values are its defaults."""
+    parameters = tuple(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def call(*positional: Any, **arguments: Any) -> Any:
+        try:
+            return function(*positional, **arguments)
+        except (AttentionError, TypeError) as error:
+            left_out = {*parameters[len(positional) :]} - {*arguments}
+            raise by_name(error, NAME, function.__name__, left_out) from None
+
+    return call  # type: ignore[return-value]
+
+
 @suggesting
+@_by_its_own_name
 def npu_block_sparse_attention(
     query: Array,
     key: Array,
@@ -155,8 +174,8 @@ def npu_block_sparse_attention(
 ) -> tuple[Array, Array]:
     """``block_sparse_attention_v2`` with the signature and the defaults of ``torch_npu.npu_block_sparse_attention``.
 
-    Arguments, results and errors are those of ``block_sparse_attention_v2``, by whose name refusals go. Mind two
-    defaults: scale_value 0.0 makes all seen keys weigh the same, and inner_precise 1 is for float16 only.
+    Arguments, results and errors are those of ``block_sparse_attention_v2``. Mind two defaults: scale_value 0.0 makes
+    all seen keys weigh the same, and inner_precise 1 is for float16 only.
     """
     return block_sparse_attention_v2(
         query,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 MISSING_TENSOR = 161001
 INVALID_PARAMETER = 161002
 NOT_SUPPORTED = 561003
@@ -51,6 +53,20 @@ class AttentionError(ValueError):
 
 class AttentionNotSupported(AttentionError):
     """The operator's document allows the call, this package cannot do it yet (code 561003)."""
+
+
+def by_name(error: Exception, operator: str, name: str, defaults: Container[str]) -> Exception:
+    """What a call of ``operator`` by another name raises; ``defaults``: arguments that the caller left out."""
+    text = str(error).replace(f"{operator}: ", f"{name}: ", 1)
+    if not isinstance(error, AttentionError):
+        return type(error)(text)
+    given, allowed = error.given, error.allowed
+    if error.argument in defaults:
+        given += " (default)"
+    if "q_input_layout" in defaults:  # the one default that refusals of other arguments name
+        allowed = allowed.replace("input layout TND", "input layout TND (default)")
+    text = text.replace(f"given {error.given}; allowed: {error.allowed}", f"given {given}; allowed: {allowed}", 1)
+    return from_status(text, error.code, name, error.argument, error.rule, given, allowed, error.help)
 
 
 def from_status(

@@ -13,7 +13,7 @@ from ascend_attention import _call, _core
 from ascend_attention import _fused_infer_attention_score_v2 as fia_v2
 from ascend_attention import _prompt_flash_attention as pfa
 from ascend_attention._arguments import refuse
-from ascend_attention._errors import AttentionError as AttentionError  # documented below
+from ascend_attention._errors import AttentionError, by_name
 from ascend_attention._other_names import unknown_argument, version_1_help
 
 
@@ -48,7 +48,7 @@ def check(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any) -
         AttentionNotSupported: the document allows the call, this package cannot run it yet (code 561003).
         TypeError: an argument of the wrong Python type, or one that the operator does not have.
     """
-    _core.AttentionCall(*_read("check", op, positional, arguments))
+    _ask("check", _core.AttentionCall, op, positional, arguments)
 
 
 def explain(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any) -> str:
@@ -67,12 +67,18 @@ def explain(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any)
 
         print(ascend_attention.explain("npu_fused_infer_attention_score_v2", query, key, value, num_query_heads=8))
     """
-    return _core.explain_call(*_read("explain", op, positional, arguments))
+    name, text = _ask("explain", _core.explain_call, op, positional, arguments)
+    return f"{name},{text.split(',', 1)[1]}"  # the title begins with the operator's name
 
 
-def _read(
-    caller: str, op: str | Callable[..., Any], positional: tuple[Any, ...], arguments: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
+def _ask(
+    caller: str,
+    question: Callable[[str, dict[str, Any]], Any],
+    op: str | Callable[..., Any],
+    positional: tuple[Any, ...],
+    arguments: dict[str, Any],
+) -> tuple[str, Any]:
+    """The name that the operator was called by, and the answer."""
     name = op if isinstance(op, str) else getattr(op, "__name__", "")
     operator = OPERATORS.get(name)
     if operator is None or not (isinstance(op, str) or op is operator.function):
@@ -82,5 +88,12 @@ def _read(
         bound = signature.bind(*positional, **arguments)
     except TypeError as error:
         raise TypeError(f"{name}: {unknown_argument(signature.parameters, arguments) or error}") from None
+    left_out = signature.parameters.keys() - bound.arguments.keys()
     bound.apply_defaults()
-    return operator.signature.name, _call.shapes_described(operator.signature, bound.arguments)
+    real_name = operator.signature.name
+    try:
+        return name, question(real_name, _call.shapes_described(operator.signature, bound.arguments))
+    except (AttentionError, TypeError) as error:
+        if name == real_name:
+            raise
+        raise by_name(error, real_name, name, left_out) from None

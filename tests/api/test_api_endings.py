@@ -28,7 +28,10 @@ def in_force() -> tuple[str, str] | None:
 
 
 def test_blocks_left_out_of_order_leave_nothing_behind() -> None:
-    first, second = ascend_attention.simulator("Ascend910B4", "checked"), ascend_attention.simulator("Ascend910B1")
+    first, second = (
+        ascend_attention.simulator("Ascend910B4", "checked"),
+        ascend_attention.simulator("Ascend910B1", "fast"),
+    )
     first.__enter__()
     inner = second.__enter__()
     first.__exit__(None, None, None)

@@ -134,7 +134,7 @@ FULL_MASK: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("changed", "visible", "rows"), FULL_MASK)
 def test_a_full_mask_and_its_tokens_in_one_picture(changed: dict[str, Any], visible: str, rows: str) -> None:
-    text = explain(OPERATOR, **arguments(atten_mask=np.zeros((6, 10), bool), **changed))
+    text = explain(OPERATOR, **arguments(atten_mask=mask()[:6, :10].clone(), **changed))
     assert line(text, "visible").startswith(
         f"sparse_mode {changed.get('sparse_mode', 0)}: {visible} atten_mask is zero"
     )

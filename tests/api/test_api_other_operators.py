@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -190,11 +191,45 @@ def test_the_torch_npu_signature_of_block_sparse_attention() -> None:
         ascend_attention.npu_block_sparse_attention(bfloat16, bfloat16, bfloat16, mask, [128, 128], **lengths)
     with pytest.raises(AttentionNotSupported, match="block_sparse_mask"):
         check(ascend_attention.npu_block_sparse_attention, query, query, query, mask, [128, 128], **lengths)
-    assert "scale         scores are multiplied by 0\n" in explain(
-        "npu_block_sparse_attention", query, query, query, mask, [128, 128], **lengths
-    )
+    text = explain("npu_block_sparse_attention", query, query, query, mask, [128, 128], **lengths)
+    assert text.startswith("npu_block_sparse_attention, document contract\n")
+    assert "multiplied by 0, so that all keys that a row sees weigh the same; 1 / sqrt(head_dim) is 0.125\n" in text
     with pytest.raises(AttentionError, match="BSA-C1, code 161001"):
         ascend_attention.npu_block_sparse_attention(None, query, query, mask, [128, 128], **lengths)
+
+
+# Changed arguments of a call of 32 tokens with 8 heads, and what its refusal says.
+BY_ITS_NAME: list[tuple[dict[str, Any], str]] = [
+    ({}, "num_key_value_heads: given 1 (default); allowed: the N axis of key (8, "),
+    ({"num_key_value_heads": 1}, "num_key_value_heads: given 1; allowed: "),
+    ({"key": np.zeros((1, 32, 8, 64), np.float16)},
+     "key: given shape (1, 32, 8, 64); allowed: 3 dimensions for input layout TND (default) [BSA-C15"),
+    ({"key": np.zeros((1, 32, 8, 64), np.float16), "q_input_layout": "TND"},
+     "allowed: 3 dimensions for input layout TND [BSA-C15"),
+    ({"scale_value": "1"}, "scale_value: given '1' (str); allowed: a float"),
+    ({"block_shape": None, "scale": 1}, "got an unexpected keyword argument 'scale'; did you mean 'scale_value'?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "expected"), BY_ITS_NAME)
+def test_refusals_go_by_the_name_that_was_called(changed: dict[str, Any], expected: str) -> None:
+    query = np.zeros((32, 8, 64), np.float16)
+    call = {
+        "query": query, "key": query, "value": query, "block_sparse_mask": np.ones((1, 8, 1, 1), np.int8),
+        "block_shape": [128, 128], "actual_seq_lengths": [32], "actual_seq_lengths_kv": [32], **changed,
+    }  # fmt: skip
+    for ask in (
+        ascend_attention.npu_block_sparse_attention,
+        functools.partial(check, "npu_block_sparse_attention"),
+        functools.partial(explain, ascend_attention.npu_block_sparse_attention),
+    ):
+        with pytest.raises((AttentionError, TypeError)) as caught:
+            ask(**call)
+        text = str(caught.value)
+        assert text.startswith("npu_block_sparse_attention: ") and expected in text
+        if isinstance(caught.value, AttentionError):
+            error = caught.value
+            assert f"{error.operator}: {error.argument}: given {error.given}; allowed: {error.allowed} [" in text
 
 
 @pytest.mark.parametrize("op", FUNCTIONS)

@@ -71,7 +71,8 @@ LISTED = PADDED | {name: [_zeros(1, 6, 32), _zeros(1, 4, 32)] for name in ("key"
         (PAGED, {}, None),
         (PAGED, {"actual_seq_kvlen": None}, "actual_seq_kvlen"),
         (PAGED, {"actual_seq_kvlen": [6, 10, 4]}, "actual_seq_kvlen"),
-        (PAGED, {"actual_seq_kvlen": [6, 9]}, "actual_seq_kvlen"),
+        (PAGED, {"actual_seq_kvlen": [6, 9]}, "block_table"),  # needs a third column
+        (PAGED, {"actual_seq_kvlen": [6, -1]}, "actual_seq_kvlen"),
         (PAGED, {"actual_seq_kvlen": [6, 5]}, "block_table"),  # needs the second block, whose id is -1
         (PAGED, {"actual_seq_kvlen": [0, 0], "block_table": np.full((2, 2), 99)}, None),
         (PAGED, {"block_table": np.array([[4, 5], [2, -1]], np.int32)}, "block_table"),
@@ -330,3 +331,21 @@ def test_torch_tensors_are_refused_with_the_way_to_give_them() -> None:
     values = tensor.float().numpy().astype(np.float64)
     weights = np.exp(values @ values.transpose(0, 2, 1))
     assert np.allclose(out, weights / weights.sum(-1, keepdims=True) @ values)
+
+
+@pytest.mark.parametrize(
+    ("model", "unknown", "meant"),
+    [
+        (fused_infer_attention_score_v2, "scale_value", "softmax_scale"),
+        (fused_infer_attention_score_v2, "num_heads", "num_query_heads"),
+        (fused_infer_attention_score_v2, "actual_seq_len_kv", "actual_seq_kvlen"),
+        (prompt_flash_attention, "actual_seq_qlen", "actual_seq_lengths"),
+        (block_sparse_attention_v2, "input_layout", "q_input_layout"),
+        (block_sparse_attention_v2, "qqqq", ""),
+    ],
+)
+def test_an_unknown_argument_is_a_type_error_that_names_the_nearest(model: Any, unknown: str, meant: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        model(_zeros(1, 1, 16), _zeros(1, 1, 16), _zeros(1, 1, 16), **{unknown: 1})
+    suggestion = f"; did you mean {meant!r}?" if meant else ""
+    assert str(caught.value) == f"golden.{model.__name__} has no argument {unknown!r}{suggestion}"

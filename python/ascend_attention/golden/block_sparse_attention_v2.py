@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ascend_attention.golden import cache, conversions, layouts, lengths, quantised, sequences
-from ascend_attention.golden.errors import GoldenError
+from ascend_attention.golden.errors import GoldenError, suggesting
 from ascend_attention.golden.layouts import Span
 from ascend_attention.golden.lengths import Lengths
 from ascend_attention.golden.numbers import Array, as_array, as_integer, as_number, one_of
@@ -19,6 +19,7 @@ LSE_AXES = {"TND": "TN", "BNSD": "BNS", "BSND": "BSN"}
 UNLIMITED = 2147483647
 
 
+@suggesting
 def block_sparse_attention_v2(
     query: Array,
     key: Array,

@@ -219,7 +219,8 @@ def _paged(
     length_argument: str,
 ) -> Storage:
     table = table_rows(block_table, batch)
-    entries = len(as_integers(lengths, length_argument))
+    given = as_integers(lengths, length_argument)
+    entries = len(given)
     if batch and not entries:
         raise GoldenError(length_argument, "is needed with block_table: it says how many tokens a sequence has")
     if layout.packed and entries != batch:
@@ -228,7 +229,12 @@ def _paged(
     if block_size < 1:
         said = "is needed with block_table" if block_size == 0 else f"{block_size} is not positive"
         raise GoldenError("block_size", f"{said}: it says how many tokens a block of the cache holds")
-    counts = per_batch(lengths, [table.shape[1] * block_size] * batch, length_argument)
+    columns = table.shape[1]
+    longest = max(given[:batch], default=0)
+    if longest > columns * block_size:
+        needed = -(-longest // block_size)
+        raise GoldenError("block_table", f"has {columns} columns; {longest} keys need {needed} blocks of {block_size}")
+    counts = per_batch(lengths, [columns * block_size] * batch, length_argument)
 
     def source(cache: Any, argument: str) -> Source:
         blocks = pages(as_array(cache, argument), heads, block_size, argument)

@@ -1,7 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error of the golden model. It is no argument checker: it refuses what has no meaning."""
+"""The errors of the golden model. It is no argument checker: it refuses what has no meaning."""
 
 from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# What the three operators call by different names.
+_SAME = (
+    ("num_query_heads", "num_heads"),
+    ("softmax_scale", "scale_value", "scale"),
+    ("actual_seq_qlen", "actual_seq_lengths"),
+    ("actual_seq_kvlen", "actual_seq_lengths_kv"),
+    ("quant_scale_out", "quant_scale2"),
+    ("quant_offset_out", "quant_offset2"),
+    ("return_softmax_lse", "softmax_lse_flag", "softmax_lse"),
+    ("input_layout", "q_input_layout"),
+    ("atten_mask", "attn_mask", "mask"),
+)
 
 
 class GoldenError(ValueError):
@@ -15,3 +36,19 @@ class GoldenError(ValueError):
     def __reduce__(self) -> tuple[type[GoldenError], tuple[str, str]]:
         # The default would call it with the whole text alone; errors cross process borders in test runners and pools.
         return type(self), (self.argument, self._message)
+
+
+def suggesting(function: Function) -> Function:
+    """The function, whose TypeError for an argument that it does not have says which one was probably meant."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*positional: Any, **arguments: Any) -> Any:
+        for unknown in arguments.keys() - known.keys():
+            others = [name for same in _SAME if unknown in same for name in same if name in known]
+            meant = others or difflib.get_close_matches(unknown, known, n=1)
+            text = f"golden.{function.__name__} has no argument {unknown!r}"
+            raise TypeError(text + (f"; did you mean {meant[0]!r}?" if meant else ""))
+        return function(*positional, **arguments)
+
+    return call  # type: ignore[return-value]

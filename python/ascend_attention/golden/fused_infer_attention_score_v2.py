@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ascend_attention.golden import bias, cache, conversions, layouts, lengths, quantised, sequences, visibility
-from ascend_attention.golden.errors import GoldenError
+from ascend_attention.golden.errors import GoldenError, suggesting
 from ascend_attention.golden.lengths import Lengths
 from ascend_attention.golden.numbers import Array, as_array, as_number, common_format, format_of, one_of
 
@@ -18,6 +18,7 @@ LAYOUTS = (
 )  # fmt: skip
 
 
+@suggesting
 def fused_infer_attention_score_v2(
     query: Array,
     key: Array | Listing[Array],

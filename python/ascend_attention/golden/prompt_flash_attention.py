@@ -7,13 +7,14 @@ from collections.abc import Sequence as Listing
 from typing import Literal
 
 from ascend_attention.golden import bias, cache, conversions, layouts, lengths, quantised, sequences, visibility
-from ascend_attention.golden.errors import GoldenError
+from ascend_attention.golden.errors import GoldenError, suggesting
 from ascend_attention.golden.lengths import Lengths
 from ascend_attention.golden.numbers import Array, as_array, as_number
 
 LAYOUTS = ("BSH", "BSND", "BNSD", "BNSD_BSND", "TND")
 
 
+@suggesting
 def prompt_flash_attention(
     query: Array,
     key: Array | Listing[Array],
