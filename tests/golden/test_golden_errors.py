@@ -338,7 +338,7 @@ def test_torch_tensors_are_refused_with_the_way_to_give_them() -> None:
     [
         (fused_infer_attention_score_v2, "scale_value", "softmax_scale"),
         (fused_infer_attention_score_v2, "num_heads", "num_query_heads"),
-        (fused_infer_attention_score_v2, "actual_seq_len_kv", "actual_seq_kvlen"),
+        (fused_infer_attention_score_v2, "actual_seq_kvlens", "actual_seq_kvlen"),
         (prompt_flash_attention, "actual_seq_qlen", "actual_seq_lengths"),
         (block_sparse_attention_v2, "input_layout", "q_input_layout"),
         (block_sparse_attention_v2, "qqqq", ""),
