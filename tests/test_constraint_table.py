@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "scripts" / "constraint_table"
 
@@ -58,3 +60,12 @@ def test_a_rule_without_a_case_is_noticed(tmp_path: Path) -> None:
     assert "R1: both cases are there" in problems({**lifted, "unchecked": "why"}, stated)
     assert "R1: the column 'extended'" in problems(row("R1"), stated)
     assert problems(lifted, lifted, stated) == "R1: more than one row"
+
+
+def test_every_decision_is_explained_once() -> None:
+    module = table()
+    numbers = [row["number"] for row in module.read_rows(module.DATA / "decisions.csv", module.DECISION_COLUMNS)]
+    assert numbers == [f"D{number}" for number in range(1, len(numbers) + 1)]
+    with pytest.raises(SystemExit, match="no row for D99"):
+        module.decisions({"D99": ["FIA-C1"]})
+    assert "| D6 | actual_seq_qlen in MLA" in module.PAGE.read_text(encoding="utf-8")
