@@ -4,9 +4,12 @@ operator: written from the documents, nearly all legal, over everything that Atl
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from helpers.fia_requests import BFLOAT16, COMPRESSED, FLOAT16, Draw, Request, layed
+
+FLOAT8 = np.dtype(ml_dtypes.float8_e4m3fn)
 
 
 def random_prompt_request(rng: np.random.Generator) -> Request:
@@ -76,12 +79,14 @@ def _prompt_packed(draw: Draw) -> Request:
     return request
 
 
-def random_sparse_request(rng: np.random.Generator) -> Request:
+def random_sparse_request(rng: np.random.Generator, float8: float = 0.3) -> Request:
+    """With float8 inputs (how often: ``float8``) it is one for Ascend 950, else one for every product."""
     draw = Draw(rng)
+    fp8 = draw.chance(float8)
     order, dtype, dim = draw.one_of("TND", "BNSD", "BSND"), draw.half(), draw.one_of(64, 128)
     batch, key_heads = draw.number(1, 2), draw.number(1, 2)
     heads = key_heads * draw.number(1, 2)
-    block = draw.one_of(None, (16, 128), (64, 256))
+    block = draw.one_of((128, 256), (128, 512)) if fp8 else draw.one_of(None, (16, 128), (64, 256))
     rows = [draw.number(1, 40) for _ in range(batch)]
     keys = [draw.number(1, 200) for _ in range(batch)]
     packed = order == "TND"
@@ -98,4 +103,11 @@ def random_sparse_request(rng: np.random.Generator) -> Request:
     blocks = (batch, heads, -(-max(rows) // height), -(-max(keys) // width))
     request["block_sparse_mask"] = (draw.rng.random(blocks) < 0.7).astype(np.int8)
     request.update(scale_value=0.125, softmax_lse_flag=draw.number(0, 1), inner_precise=draw.one_of(0, 4))
+    if fp8:
+        request["inner_precise"] = 4
+        for name in ("query", "key", "value"):
+            request[name] = request[name].astype(FLOAT8)
+        request["q_dequant_scale"] = draw.scale(np.float32, batch, heads, blocks[2], 1)
+        for name in ("k_dequant_scale", "v_dequant_scale"):
+            request[name] = draw.scale(np.float32, batch, key_heads, blocks[3], 1)
     return request
