@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "block_sparse_attention_v2/check.h"
 
-#include <cmath>
-#include <limits>
-
 #include "common/tensor_rules.h"
 
 namespace ascend_attention::bsa_v2 {
@@ -168,25 +165,14 @@ Status CheckModes(Scene& scene) {
     if (request.softmax_lse_flag != 0 && request.softmax_lse_flag != 1) {
         return Refuse("BSA-C34", "softmax_lse_flag", std::to_string(request.softmax_lse_flag), "0, 1");
     }
-    // The kernel multiplies by a float32. (Not a number fails the comparison too.)
-    if (!(std::abs(request.scale_value) <= std::numeric_limits<float>::max())) {
-        return Refuse("BSA-A4", "scale_value", Concat(request.scale_value),
-                      Concat("a finite float32: at most ", std::numeric_limits<float>::max(), " in magnitude"),
-                      "The usual value is 1 / sqrt(head_dim).");
-    }
-    return OkStatus();
+    return CheckScale(kBlockSparseAttentionV2, "BSA-A4", "scale_value", request.scale_value);
 }
 
 Status CheckDocument(Scene& scene) {
     using Section = Status (*)(Scene&);
     constexpr Section kSections[] = {CheckFirstPhase, CheckModes,    CheckShapes,
                                      CheckLengths,    CheckBlockMap, CheckScales};
-    for (const Section section : kSections) {
-        if (Status status = section(scene); !status.ok()) {
-            return status;
-        }
-    }
-    return OkStatus();
+    return FirstRefusal(kSections, scene);
 }
 
 Status CheckSupported(const Scene& scene) {

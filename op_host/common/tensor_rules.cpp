@@ -2,6 +2,7 @@
 #include "common/tensor_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "common/text.h"
@@ -51,6 +52,15 @@ Status CheckRank(const char* op, const char* rule, const NamedTensor& tensor, in
                            : "");
     }
     return OkStatus();
+}
+
+Status CheckScale(const char* op, const char* rule, const char* argument, double scale) {
+    constexpr float kLargest = std::numeric_limits<float>::max();
+    if (std::abs(scale) <= kLargest) {  // what is not a number fails the comparison too
+        return OkStatus();
+    }
+    return Refusal(op, rule, argument, Concat(scale), Concat("a finite float32: at most ", kLargest, " in magnitude"),
+                   "The usual value is 1 / sqrt(head_dim).");
 }
 
 }  // namespace ascend_attention

@@ -2,6 +2,7 @@
 // Rules about tensors as such, the same for every operator: where they lie, how many axes they have.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 
 #include "common/layout.h"
@@ -22,6 +23,20 @@ Status CheckContiguous(const char* op, const char* rule, std::initializer_list<N
 // `rank` dimensions.
 Status CheckRank(const char* op, const char* rule, const NamedTensor& tensor, int rank,
                  const std::string& layout_argument, const std::string& layout);
+
+// A factor that the kernel, which multiplies by a float32, can take.
+Status CheckScale(const char* op, const char* rule, const char* argument, double scale);
+
+// The first section that refuses; each reads what the next ones look at.
+template <class Scene, size_t N>
+Status FirstRefusal(Status (*const (&sections)[N])(Scene&), Scene& scene) {
+    for (const auto section : sections) {
+        if (Status status = section(scene); !status.ok()) {
+            return status;
+        }
+    }
+    return OkStatus();
+}
 
 // Visitor of all arguments: shapes that no tensor in memory has, but that sizes computed from them would trip over.
 class ShapeCheck {

@@ -35,13 +35,11 @@ Status CheckDocument(Scene& scene) {
         CheckMask,      CheckPagedLengths, CheckPseShift, CheckOutputQuant, CheckAntiquant,  CheckRope,
         CheckFullQuant, CheckTokenPacked,  CheckNzCache,  CheckSink,
     };
-    for (const Section section : kSections) {
-        if (Status status = section(scene); !status.ok()) {
-            SuspectLayout(scene, &status);
-            return status;
-        }
+    Status status = FirstRefusal(kSections, scene);
+    if (!status.ok()) {
+        SuspectLayout(scene, &status);
     }
-    return OkStatus();
+    return status;
 }
 
 }  // namespace ascend_attention::fia_v2

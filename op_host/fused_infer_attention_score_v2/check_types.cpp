@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIA 1: dtypes, contiguity, layout and ranks.
-#include <cmath>
-#include <limits>
-
 #include "common/tensor_rules.h"
 #include "fused_infer_attention_score_v2/arguments.h"
 #include "fused_infer_attention_score_v2/check.h"
@@ -168,11 +165,9 @@ Status CheckPrecision(Scene& scene) {
                           Concat(scene.layout->name, " only with query_rope, key_rope and head_dim 512"));
         }
     }
-    // The kernel multiplies by a float32. (Not a number fails the comparison too.)
-    if (!(std::abs(request.softmax_scale) <= std::numeric_limits<float>::max())) {
-        return Refuse("FIA-A4", "softmax_scale", Concat(request.softmax_scale),
-                      Concat("a finite float32: at most ", std::numeric_limits<float>::max(), " in magnitude"),
-                      "The usual value is 1 / sqrt(head_dim).");
+    if (Status status = CheckScale(kFusedInferAttentionScoreV2, "FIA-A4", "softmax_scale", request.softmax_scale);
+        !status.ok()) {
+        return status;
     }
     if (request.inner_precise < 0 || request.inner_precise > 3) {
         return Refuse("FIA-C12", "inner_precise", std::to_string(request.inner_precise), "0, 1, 2, 3");

@@ -86,14 +86,8 @@ void AddQuantisation(const Scene& scene, Page* page) {
     } else {
         page->Add("quantised", "query, key and value are not");
     }
-    if (request.quant_scale_out) {
-        page->Add("quantised", Concat("attention_out: int8, quant_scale_out ",
-                                      NumElements(request.quant_scale_out->shape) == 1 ? "for all" : "per channel",
-                                      request.quant_offset_out ? ", with quant_offset_out" : ""));
-    }
-    if (request.pse_shift) {
-        page->Add("bias", "pse_shift is added to the scaled scores");
-    }
+    AddOutputTerms("quant_scale_out", request.quant_scale_out, "quant_offset_out", request.quant_offset_out.has_value(),
+                   request.pse_shift.has_value(), page);
     if (request.learnable_sink) {
         page->Add("sink", "learnable_sink adds one more score per query head, which takes part in the softmax only");
     }

@@ -130,6 +130,18 @@ void AddSequences(const Lengths& rows, const Lengths& keys,
     }
 }
 
+void AddOutputTerms(const char* scale_name, const OptionalTensor& scale, const char* offset_name, bool offset, bool pse,
+                    Page* page) {
+    if (scale) {
+        page->Add("quantised", Concat("attention_out: int8, ", scale_name, " ",
+                                      NumElements(scale->shape) == 1 ? "for all" : "per channel",
+                                      offset ? Concat(", with ", offset_name) : ""));
+    }
+    if (pse) {
+        page->Add("bias", "pse_shift is added to the scaled scores");
+    }
+}
+
 std::string OutputText(const OutputSpec& spec) { return Concat(NameOf(spec.dtype), " ", ShapeText(spec.shape)); }
 
 void AddNotes(bool empty_query, bool empty_keys, bool has_lse, Page* page) {

@@ -51,6 +51,9 @@ void AddSequences(const Lengths& rows, const Lengths& keys,
                   const std::function<std::string(int64_t rows, int64_t keys)>& text, Page* page);
 // The line of `count` sequences that are all alike; none without sequences.
 void AddEqualSequences(int64_t count, const std::string& text, Page* page);
+// int8 attention_out by these two arguments, if there is one, and pse_shift.
+void AddOutputTerms(const char* scale_name, const OptionalTensor& scale, const char* offset_name, bool offset, bool pse,
+                    Page* page);
 // "float16 (2, 3)"
 std::string OutputText(const OutputSpec& spec);
 // What empty tensors and rows without keys come to.

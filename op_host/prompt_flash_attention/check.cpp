@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "prompt_flash_attention/check.h"
 
-#include <cmath>
-#include <limits>
-
 #include "common/head_counts.h"
 #include "common/tensor_rules.h"
 #include "prompt_flash_attention/arguments.h"
@@ -106,26 +103,18 @@ Status CheckTypes(Scene& scene) {
             return status;
         }
     }
-    // The kernel multiplies by a float32. (Not a number fails the comparison too.)
-    if (!(std::abs(request.scale_value) <= std::numeric_limits<float>::max())) {
-        return Refuse("PFA-A4", "scale_value", Concat(request.scale_value),
-                      Concat("a finite float32: at most ", std::numeric_limits<float>::max(), " in magnitude"),
-                      "The usual value is 1 / sqrt(head_dim).");
-    }
-    return OkStatus();
+    return CheckScale(kPromptFlashAttention, "PFA-A4", "scale_value", request.scale_value);
 }
 
 Status CheckDocument(Scene& scene) {
     using Section = Status (*)(Scene&);
     constexpr Section kSections[] = {CheckRequired, CheckTypes,    CheckHeads, CheckLengths,
                                      CheckMask,     CheckPseShift, CheckQuant};
-    for (const Section section : kSections) {
-        if (Status status = section(scene); !status.ok()) {
-            SuspectLayout(scene, &status);
-            return status;
-        }
+    Status status = FirstRefusal(kSections, scene);
+    if (!status.ok()) {
+        SuspectLayout(scene, &status);
     }
-    return OkStatus();
+    return status;
 }
 
 }  // namespace ascend_attention::pfa

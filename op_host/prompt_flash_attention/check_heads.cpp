@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PFA 2: head counts, shapes and size limits. Reads the sizes into the scene.
 #include "common/head_counts.h"
+#include "common/tensor_rules.h"
 #include "prompt_flash_attention/check.h"
 
 namespace ascend_attention::pfa {
@@ -147,10 +148,9 @@ Status CheckWidths(const Scene& scene) {
 
 Status CheckHeads(Scene& scene) {
     using Step = Status (*)(Scene&);
-    for (const Step step : {Step(CheckHeadCounts), Step(ReadQuery), Step(ReadKeys)}) {
-        if (Status status = step(scene); !status.ok()) {
-            return status;
-        }
+    constexpr Step kSteps[] = {CheckHeadCounts, ReadQuery, ReadKeys};
+    if (Status status = FirstRefusal(kSteps, scene); !status.ok()) {
+        return status;
     }
     if (Status status = CheckLimits(scene); !status.ok()) {
         return status;

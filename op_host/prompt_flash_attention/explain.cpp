@@ -88,14 +88,8 @@ void AddQuantisation(const Scene& scene, Page* page) {
                                ? "int8 query, key and value; deq_scale1 after Q K^T, quant_scale1 on the "
                                  "exponentials, deq_scale2 after their product with value"
                                : "query, key and value are not");
-    if (request.quant_scale2) {
-        page->Add("quantised", Concat("attention_out: int8, quant_scale2 ",
-                                      NumElements(request.quant_scale2->shape) == 1 ? "for all" : "per channel",
-                                      request.quant_offset2 ? ", with quant_offset2" : ""));
-    }
-    if (request.pse_shift) {
-        page->Add("bias", "pse_shift is added to the scaled scores");
-    }
+    AddOutputTerms("quant_scale2", request.quant_scale2, "quant_offset2", request.quant_offset2.has_value(),
+                   request.pse_shift.has_value(), page);
 }
 
 }  // namespace

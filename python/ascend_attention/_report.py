@@ -101,7 +101,10 @@ class Report:
 
     @property
     def timing(self) -> Timing | None:
-        """What timed mode predicts for the last launch that has a prediction (modelled)."""
+        """What timed mode predicts for the last launch that has a prediction (modelled).
+
+        None in other modes: ``simulator(mode="timed")`` makes one.
+        """
         return next((launch.timing for launch in reversed(self.launches) if launch.timing is not None), None)
 
     @property
@@ -149,6 +152,8 @@ class Report:
         for launch in self.launches:
             if launch.timing is not None:
                 lines.append(f"{launch.kernel}, {launch.timing}".replace("\n", "\n  "))
+        if self.timing is None:
+            lines.append("timing: none in this mode; simulator(mode='timed') predicts it")
         lines.append(f"findings: {len(self.findings) or 'none'}")
         lines += [f"  {finding}" for finding in self.findings]
         if self.printed:

@@ -85,6 +85,7 @@ def test_report(door: str, mode: str) -> None:
     assert report.findings == ()
     text = str(report)
     assert "attention_float16" in text and "total" in text and "findings: none" in text
+    assert report.timing is None and "timing: none in this mode; simulator(mode='timed') predicts it" in text
     assert "MTE2" in str(launch)
     assert json.loads(json.dumps(report.to_dict()))["instructions"] == dict(report.instructions)
 

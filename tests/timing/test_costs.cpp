@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost table: which row and which figure is taken, and what its files may not say.
-#include <stdexcept>
 #include <string>
 
 #include "cpp/check.h"
 #include "timing/cost_table.h"
 #include "timing/recorder.h"
+#include "timing/refusal.h"
 
 namespace {
 
@@ -13,16 +13,6 @@ using namespace ascend_attention::sim;
 
 const std::string kHeader = "instruction,dtype,per_unit,per_unit_documented,fixed,minimum,tail,per_row,unit\n";
 const std::string kNoFigures = "figure,low,middle,high,documented\n";
-
-template <typename Action>
-std::string Refusal(Action action) {
-    try {
-        action();
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "";
-}
 
 void DocumentedFiguresAreNoRange() {
     const std::string machine = kNoFigures + "both,4,3,2,5\nzero,4,3,2,0\nrange,4,3,2,\n";

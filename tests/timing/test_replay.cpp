@@ -2,7 +2,6 @@
 // The timing replay on hand-made streams whose times can be worked out on paper, with a cost table of round figures.
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "timing/critical_path.h"
 #include "timing/memory_words.h"
 #include "timing/program.h"
+#include "timing/refusal.h"
 #include "timing/replay.h"
 #include "timing/replay_all.h"
 
@@ -443,16 +443,6 @@ void LooksNeedFlagsBetweenCores() {
     CHECK(find(many, looks, 100000).found);
     CHECK(find(many, looks, 5000).gave_up);
     CHECK(!find(many, looks, 5000).found);
-}
-
-template <typename Action>
-std::string Refusal(Action action) {
-    try {
-        action();
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "";
 }
 
 void WhatCannotBeReplayedIsRefused() {
