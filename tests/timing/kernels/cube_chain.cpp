@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One instruction of the cube core again and again, around one product C = A B that is computed for real: its load to
 // L0A, to L0B, its Mmad, its store.
-#include "kernel_operator.h"
+#include "matmul_parts.h"
 
 using namespace AscendC;
 
@@ -11,19 +11,6 @@ enum Repeated : int32_t { kLeft = 0, kRight = 1, kMultiply = 2, kStore = 3 };
 
 constexpr int32_t kFractal = 16;
 constexpr int32_t kFractalElements = kFractal * kFractal;
-
-void ToNz(const LocalTensor<half>& target, const GlobalTensor<half>& source, int32_t rows, int32_t columns) {
-    Nd2NzParams params;
-    params.ndNum = 1;
-    params.nValue = rows;
-    params.dValue = columns;
-    params.srcNdMatrixStride = 0;
-    params.srcDValue = columns;
-    params.dstNzC0Stride = rows;
-    params.dstNzNStride = 1;
-    params.dstNzMatrixStride = 0;
-    DataCopy(target, source, params);
-}
 
 // k is one fractal: both operands lie in L1 as they do in L0, and one instruction loads them.
 void LoadAll(const LocalTensor<half>& target, const LocalTensor<half>& source, int32_t fractals) {
@@ -59,8 +46,8 @@ extern "C" __global__ __aicore__ void cube_chain(GM_ADDR a, GM_ADDR b, GM_ADDR c
     product.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(c));
     const LocalTensor<half> left1 = l1.Get<half>();
     const LocalTensor<half> right1 = left1[left_size];
-    ToNz(left1, left, rows, kFractal);
-    ToNz(right1, right, columns, kFractal);
+    matmul_parts::ToNz(left1, left, rows, kFractal, kFractal, rows);
+    matmul_parts::ToNz(right1, right, columns, kFractal, kFractal, columns);
     SetFlag<HardEvent::MTE2_MTE1>(0);
     WaitFlag<HardEvent::MTE2_MTE1>(0);
     for (int32_t i = 0; i < (repeated == kLeft ? count : 1); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What block_matmul and tiled_matmul have in common: buffers, ND to NZ, one product, the way of C to global memory. How
-// they walk over C and k is what was published of each, and stays apart.
+// What block_matmul and tiled_matmul have in common: buffers, one product, the way of C to global memory; and ND to NZ,
+// which other kernels load by as well. How the two walk over C and k is what was published of each, and stays apart.
 #pragma once
 
 #include "kernel_operator.h"

@@ -5,7 +5,7 @@
 // blocks of a launch do that follow each other on it.
 #include <cstddef>
 
-#include "kernel_operator.h"
+#include "matmul_parts.h"
 
 using namespace AscendC;
 
@@ -106,16 +106,7 @@ private:
 
     // 128 neighbouring rows of 128 elements.
     __aicore__ inline void LoadSquare(int32_t square, const GlobalTensor<half>& source) {
-        Nd2NzParams params;
-        params.ndNum = 1;
-        params.nValue = kRows;
-        params.dValue = kDepth;
-        params.srcNdMatrixStride = 0;
-        params.srcDValue = kDepth;
-        params.dstNzC0Stride = kRows;
-        params.dstNzNStride = 1;
-        params.dstNzMatrixStride = 0;
-        DataCopy(L1(square), source, params);
+        matmul_parts::ToNz(L1(square), source, kRows, kDepth, kDepth, kRows);
     }
 
     __aicore__ inline void Scores(int32_t block, int32_t tile, int32_t part) {
