@@ -264,13 +264,7 @@ void AttentionCall::Fill(const OutputSpec& spec, void* data) const {
 
 std::uint64_t AttentionCall::workspace_bytes() const { return prepared_.launch ? prepared_.plan.workspace_bytes : 0; }
 
-std::uint64_t AttentionCall::MaxWorkspaceBytes() const {
-    // Each core has a ring of its own and its size does not depend on lengths; lengths decide how many cores have work.
-    const CommonPart part = PartOf(request_);
-    const bool nothing =
-        NumElements(part.query->shape) == 0 || (part.key.has_value() && NumElements(part.key->shape) == 0);
-    return nothing ? 0 : ascend_attention::MaxWorkspaceBytes(soc_);
-}
+std::uint64_t AttentionCall::MaxWorkspaceBytes() const { return prepared_.max_workspace_bytes; }
 
 std::string AttentionCall::Describe() const {
     return prepared_.launch ? ascend_attention::Describe(prepared_.plan)

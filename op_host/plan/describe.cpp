@@ -34,6 +34,86 @@ void DescribeStrides(std::ostream& out, const char* name, const HeadStrides& str
     out << " " << name << " (" << strides.head << ", " << strides.row << ")";
 }
 
+// " key (64, 128)", and how far it is from block to block.
+void DescribeKeys(std::ostream& out, const AttentionPlan& header) {
+    const bool rope = header.rope_dim > 0;
+    DescribeStrides(out, "key", header.key);
+    if (rope) {
+        DescribeStrides(out, "key_rope", header.key_rope);
+    }
+    DescribeStrides(out, "value", header.value);
+    switch (header.key_placement) {
+        case KeyPlacement::kDense:
+            return;
+        case KeyPlacement::kList:
+            out << ", from a list of addresses";
+            return;
+        case KeyPlacement::kPagedRows:
+        case KeyPlacement::kPagedNz:
+            out << ", in blocks of " << header.block_size
+                << (header.key_placement == KeyPlacement::kPagedNz ? " in NZ form" : "") << ", " << header.key_block;
+            if (rope) {
+                out << ", " << header.key_rope_block;
+            }
+            out << " and " << header.value_block << " apart";
+    }
+}
+
+const char* YesNo(bool yes) { return yes ? "yes" : "no"; }
+
+void DescribeHeader(std::ostream& out, const AttentionPlan& header) {
+    out << "  heads " << header.head_count << " x fold " << header.group_fold << " ("
+        << (header.row_order == RowOrder::kTokenMajor ? "token" : "head") << "-major), " << header.heads_per_key_head
+        << " per key head; head_dim " << header.head_dim;
+    if (header.rope_dim > 0) {
+        out << " with " << header.rope_dim << " of rope";
+    }
+    out << ", value " << header.value_head_dim << "; tiles of " << header.tile_keys << " keys, " << header.row_group
+        << " row tiles together; scale " << header.scale << "; mask " << YesNo(header.has_mask) << ", bias "
+        << YesNo(header.has_bias) << ", sink " << YesNo(header.has_sink) << ", lse " << YesNo(header.writes_lse)
+        << "\n";
+    out << "  strides (head, row):";
+    DescribeStrides(out, "query", header.query);
+    if (header.rope_dim > 0) {
+        DescribeStrides(out, "query_rope", header.query_rope);
+    }
+    DescribeKeys(out, header);
+    DescribeStrides(out, "output", header.output);
+    DescribeStrides(out, "lse", header.lse);
+    if (header.has_bias) {
+        DescribeStrides(out, "bias", header.bias);
+    }
+    out << ", mask row " << header.mask_row << "\n";
+}
+
+// "sequence 2, head 0, tile 1"
+template <class Place>
+void DescribePlace(std::ostream& out, const Place& place) {
+    out << "sequence " << place.sequence << ", head " << place.head << ", tile " << place.tile;
+}
+
+void DescribeCores(std::ostream& out, const Plan& plan) {
+    const AttentionPlan& header = plan.header();
+    for (uint32_t i = 0; i < header.core_count; ++i) {
+        const CoreRange& core = plan.cores()[i];
+        out << "  core " << i << ": " << core.tile_total << (core.tile_total == 1 ? " tile from " : " tiles from ");
+        DescribePlace(out, core);
+        if (core.key_begin > 0) {
+            out << ", the first from key " << core.key_begin;
+        }
+        if (core.key_end != kWholeTile) {
+            out << ", the last up to key " << core.key_end;
+        }
+        out << "\n";
+    }
+    for (uint32_t i = 0; i < header.combine_count; ++i) {
+        const CombineTask& task = plan.combine_tasks()[i];
+        out << "  combined: ";
+        DescribePlace(out, task);
+        out << ", from cores " << task.first_core << " to " << task.first_core + task.part_count - 1 << "\n";
+    }
+}
+
 void DescribeSequences(std::ostream& out, const Plan& plan) {
     const uint32_t count = plan.header().sequence_count;
     for (uint32_t i = 0; i < count && i < kSequencesShown; ++i) {
@@ -45,8 +125,10 @@ void DescribeSequences(std::ostream& out, const Plan& plan) {
             DescribeBand(out, sequence);
         }
         out << "; " << sequence.tile_count << " tiles of " << sequence.tile_rows << " rows per head; offsets query "
-            << sequence.query << ", key " << sequence.key << ", value " << sequence.value << ", output "
-            << sequence.output << ", lse " << sequence.lse << ", mask " << sequence.mask << "\n";
+            << sequence.query << ", key "
+            << (plan.header().key_placement == KeyPlacement::kList ? sequence.key_list : sequence.key) << ", value "
+            << sequence.value << ", output " << sequence.output << ", lse " << sequence.lse << ", mask "
+            << sequence.mask << "\n";
     }
     if (count > kSequencesShown) {
         out << "  ... and " << count - kSequencesShown << " more sequences\n";
@@ -63,24 +145,9 @@ std::string Describe(const Plan& plan) {
     const AttentionPlan& header = plan.header();
     out << plan.kernel << " on " << plan.block_count << " AI cores, plan " << plan.bytes.size() << " bytes, workspace "
         << plan.workspace_bytes << " bytes\n";
-    out << "  heads " << header.head_count << " x fold " << header.group_fold << " ("
-        << (header.row_order == RowOrder::kTokenMajor ? "token" : "head") << "-major), " << header.heads_per_key_head
-        << " per key head; head_dim " << header.head_dim << ", value " << header.value_head_dim << "; tiles of "
-        << header.tile_keys << " keys; scale " << header.scale << "; mask " << (header.has_mask ? "yes" : "no")
-        << ", lse " << (header.writes_lse ? "yes" : "no") << "\n";
-    out << "  strides (head, row):";
-    DescribeStrides(out, "query", header.query);
-    DescribeStrides(out, "key", header.key);
-    DescribeStrides(out, "value", header.value);
-    DescribeStrides(out, "output", header.output);
-    DescribeStrides(out, "lse", header.lse);
-    out << ", mask row " << header.mask_row << "\n";
+    DescribeHeader(out, header);
     DescribeSequences(out, plan);
-    for (uint32_t i = 0; i < header.core_count; ++i) {
-        const CoreRange& core = plan.cores()[i];
-        out << "  core " << i << ": " << core.tile_total << " tiles from sequence " << core.sequence << ", head "
-            << core.head << ", tile " << core.tile << "\n";
-    }
+    DescribeCores(out, plan);
     return out.str();
 }
 

@@ -6,7 +6,9 @@
 
 #include "common/integers.h"
 #include "common/text.h"
+#include "plan/geometry.h"
 #include "plan/split.h"
+#include "plan/tiling.h"
 #include "plan/visible_keys.h"
 
 namespace ascend_attention {
@@ -15,7 +17,6 @@ namespace {
 constexpr int64_t kHeadsMax = 65535;
 constexpr int64_t kSequencesMax = int64_t(1) << 24;
 constexpr int64_t kTilesMax = int64_t(UINT32_MAX);
-constexpr int64_t kRowsMax = INT32_MAX;
 
 Status NoPlan(const AttentionProblem& problem, const std::string& what, int64_t given, int64_t limit) {
     Status status;
@@ -32,13 +33,17 @@ Status CheckLimits(const AttentionProblem& problem) {
     if (!IsHalfWidth(problem.dtype)) {
         return NoPlan(problem, Concat("bytes per element of ", NameOf(problem.dtype)), SizeOf(problem.dtype), 2);
     }
-    for (const int64_t dim : {problem.head_dim, problem.value_head_dim}) {
-        if (dim < 16 || dim > NarrowHeads::kHeadDimMax || dim % 16 != 0) {
-            return NoPlan(problem, "head_dim (a multiple of 16, at least 16)", dim, NarrowHeads::kHeadDimMax);
+    const struct {
+        int64_t dim;
+        int64_t limit;
+    } dims[] = {{problem.head_dim, WideHeads::kHeadDimMax}, {problem.value_head_dim, WideHeads::kValueDimMax}};
+    for (const auto& row : dims) {
+        if (row.dim < 1 || row.dim > row.limit) {
+            return NoPlan(problem, "head_dim (at least 1)", row.dim, row.limit);
         }
     }
-    if (problem.rope_dim < 0 || problem.rope_dim % 16 != 0 || problem.rope_dim >= problem.head_dim) {
-        return NoPlan(problem, "rope_dim (a multiple of 16 below head_dim)", problem.rope_dim, problem.head_dim - 16);
+    if (problem.rope_dim < 0 || problem.rope_dim >= problem.head_dim) {
+        return NoPlan(problem, "rope_dim (at least 0)", problem.rope_dim, problem.head_dim - 1);
     }
     const bool paged =
         problem.key_placement == KeyPlacement::kPagedRows || problem.key_placement == KeyPlacement::kPagedNz;
@@ -71,73 +76,10 @@ Status CheckLimits(const AttentionProblem& problem) {
     return OkStatus();
 }
 
-int64_t TilesOf(int64_t rows, int64_t limit = kTileRowsMax) { return CeilDiv(rows, limit); }
-
-// Rows of a row tile at most. Few tiles leave cores without work: smaller ones, as long as the smallest SoC has a core
-// for each of them. What SoC it is has no say, so that it has none in the result either.
-int64_t ChooseRowLimit(const AttentionProblem& problem, int64_t fold) {
-    constexpr int64_t kCores = 20;
-    for (int64_t limit = 16; limit < kTileRowsMax; limit *= 2) {
-        int64_t tiles = 0;
-        for (const ProblemSequence& sequence : problem.sequences) {
-            if (sequence.key_length > 0) {
-                tiles += TilesOf(sequence.query_length * fold, limit) * (problem.query_heads / fold);
-            }
-        }
-        if (tiles <= kCores) {
-            return limit;
-        }
-    }
-    return kTileRowsMax;
-}
-
-// Heads that share a key head go into the rows of one tile when that makes fewer tiles: short queries would leave most
-// rows of a tile empty and read the same keys once per head.
-int64_t ChooseFold(const AttentionProblem& problem) {
-    const int64_t group = problem.query_heads / problem.key_heads;
-    int64_t folded_tiles = 0;
-    int64_t plain_tiles = 0;
-    for (const ProblemSequence& sequence : problem.sequences) {
-        if (sequence.query_length * group > kRowsMax) {
-            return 1;
-        }
-        if (sequence.key_length == 0) {
-            continue;  // rows that are only zeroed have no say
-        }
-        if (sequence.query_length >= kTileRowsMax) {
-            return 1;
-        }
-        folded_tiles += TilesOf(sequence.query_length * group);
-        plain_tiles += TilesOf(sequence.query_length) * group;
-    }
-    return folded_tiles < plain_tiles ? group : 1;
-}
-
-// Row tiles that share loads of K and V: as many as there is room for.
-int64_t ChooseRowGroup(const AttentionProblem& problem) {
-    return std::max(problem.head_dim, problem.value_head_dim) <= kRowGroupChannels ? kRowGroupMax : 1;
-}
-
-// As many keys as the score slots hold: the running output is rescaled and the partial output written once per tile,
-// whatever its width. Never more keys than the longest range needs. Fewer where a core has a handful of steps: what
-// counts then is how soon the first product is there.
-int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles) {
-    constexpr int64_t kFewTiles = 160;  // eight for each core
-    constexpr int64_t kShortTileKeys = 256;
-    int64_t longest = 1;
-    for (const SequencePlan& sequence : sequences) {
-        const int64_t band = int64_t(sequence.band_high) - sequence.band_low + plan.row_group * sequence.tile_rows;
-        longest = std::max(longest, std::min<int64_t>(sequence.key_length, band));
-    }
-    const bool brief = tiles <= kFewTiles && longest <= 8 * kShortTileKeys;
-    return std::min<int64_t>(brief ? kShortTileKeys : kTileKeysMax, RoundUp(longest, kCubeStep));
-}
-
 int32_t ClampBand(int64_t end) { return int32_t(std::clamp<int64_t>(end, -int64_t(kBandLimit), int64_t(kBandLimit))); }
 
-SequencePlan PlanSequence(const ProblemSequence& sequence, int64_t fold, int64_t row_limit) {
-    const int64_t rows = sequence.query_length * fold;
-    const int64_t tile_rows = RoundUp(CeilDiv(rows, TilesOf(rows, row_limit)), 16);
+// All but tile_rows and tile_count.
+SequencePlan PlanSequence(const ProblemSequence& sequence) {
     SequencePlan plan{};
     plan.query = sequence.query;
     plan.query_rope = sequence.query_rope;
@@ -153,12 +95,30 @@ SequencePlan PlanSequence(const ProblemSequence& sequence, int64_t fold, int64_t
     plan.key_length = int32_t(sequence.key_length);
     plan.band_low = ClampBand(sequence.band_low);
     plan.band_high = ClampBand(sequence.band_high);
-    plan.tile_rows = int32_t(tile_rows);
-    plan.tile_count = int32_t(CeilDiv(rows, tile_rows));
     return plan;
 }
 
-AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold) {
+// Cuts the rows of every sequence into tiles of at most `row_limit`; returns how many tiles there are.
+int64_t CutRows(const AttentionPlan& header, int64_t row_limit, std::vector<SequencePlan>* sequences) {
+    int64_t tiles = 0;
+    const SequencePlan* before = nullptr;
+    for (SequencePlan& sequence : *sequences) {
+        if (before != nullptr && before->query_length == sequence.query_length) {
+            sequence.tile_rows = before->tile_rows;
+            sequence.tile_count = before->tile_count;
+        } else {
+            const int64_t rows = int64_t(sequence.query_length) * header.group_fold;
+            const int64_t tile_rows = RoundUp(CeilDiv(rows, CeilDiv(rows, row_limit)), 16);
+            sequence.tile_rows = int32_t(tile_rows);
+            sequence.tile_count = int32_t(CeilDiv(rows, tile_rows));
+        }
+        tiles += int64_t(sequence.tile_count) * header.head_count;
+        before = &sequence;
+    }
+    return tiles;
+}
+
+AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold, const Geometry& geometry) {
     AttentionPlan plan{};
     plan.sequence_count = uint32_t(problem.sequences.size());
     plan.head_count = uint32_t(problem.query_heads / fold);
@@ -176,7 +136,7 @@ AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold) {
     plan.has_sink = problem.has_sink ? 1 : 0;
     plan.writes_lse = problem.writes_lse ? 1 : 0;
     plan.scale = float(problem.scale);
-    plan.workspace_core_stride = NarrowHeads::kCoreWorkspaceBytes;
+    plan.workspace_core_stride = geometry.core_workspace_bytes;
     plan.query = problem.query;
     plan.query_rope = problem.query_rope;
     plan.key = problem.key;
@@ -212,6 +172,46 @@ std::vector<uint8_t> Serialise(const AttentionPlan& header, const std::vector<Se
     return bytes;
 }
 
+// Of one core: the partial results of cut tiles.
+int64_t PartBytes(int64_t value_head_dim) { return kPartSlots * PartSlotBytes(RoundUp(value_head_dim, 16)); }
+
+// Keys that the other cores could have done while all wait for each other and read the parts (a few microseconds; a key
+// takes 14 cycles).
+constexpr int64_t kCombineCost = 400;
+// Where two row tiles shared the loads of K and V and no longer do, a key costs this many times as much. Modelled:
+// loads are then as long as the products.
+constexpr int64_t kLoneTileCost = 5;
+constexpr int64_t kSharedTileCost = 4;
+// Cores this much busier than the mean are worth a look: one part in.
+constexpr int64_t kUnbalanced = 10;
+
+// Are there row tiles that share loads?
+bool SharesLoads(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences) {
+    return plan.row_group > 1 && std::any_of(sequences.begin(), sequences.end(), [](const SequencePlan& sequence) {
+               return sequence.key_length > 0 && sequence.tile_count > 1;
+           });
+}
+
+// Where whole tiles leave cores without work: tiles as high as they can be, cut along their keys.
+void CutIfWorthIt(const Soc& soc, AttentionPlan* header, std::vector<SequencePlan>* sequences, Split* split) {
+    if (split->busiest <= split->mean + split->mean / kUnbalanced) {
+        return;
+    }
+    AttentionPlan cut_header = *header;
+    std::vector<SequencePlan> cut_sequences = *sequences;
+    CutRows(cut_header, kTileRowsMax, &cut_sequences);
+    const bool lone = SharesLoads(cut_header, cut_sequences);
+    cut_header.row_group = 1;
+    cut_header.tile_keys = uint32_t(ChooseCutTileKeys(cut_header, cut_sequences));
+    Split cut = SplitKeys(cut_header, cut_sequences, soc.aic_count);
+    const int64_t keys = lone ? cut.busiest * kLoneTileCost / kSharedTileCost : cut.busiest;
+    if (!cut.combine.empty() && keys + kCombineCost < split->busiest) {
+        *header = cut_header;
+        *sequences = std::move(cut_sequences);
+        *split = std::move(cut);
+    }
+}
+
 }  // namespace
 
 // The buffer comes from operator new, which aligns more strictly than these structs need, and every struct's size is a
@@ -238,38 +238,45 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
         return NoPlan(problem, "AI cores (at least 1)", soc.aic_count, INT32_MAX);
     }
     const int64_t fold = ChooseFold(problem);
-    const int64_t row_limit = ChooseRowLimit(problem, fold);
-    AttentionPlan header = PlanHeader(problem, fold);
+    const Geometry& geometry = *GeometryOf(problem.head_dim, problem.value_head_dim);
+    AttentionPlan header = PlanHeader(problem, fold, geometry);
     std::vector<SequencePlan> sequences;
     sequences.reserve(problem.sequences.size());
-    int64_t tiles = 0;
     for (const ProblemSequence& sequence : problem.sequences) {
-        sequences.push_back(PlanSequence(sequence, fold, row_limit));
-        tiles += int64_t(sequences.back().tile_count) * header.head_count;
+        sequences.push_back(PlanSequence(sequence));
     }
+    const int64_t tiles = CutRows(header, ChooseRowLimit(problem, fold), &sequences);
     if (tiles > kTilesMax) {
         // The one limit that a legal request can pass. (No memory holds its tensors, but a fake tensor needs none.)
-        Status status = NoPlan(problem, "query", tiles, kTilesMax);
-        status.code = StatusCode::kNotSupported;
-        status.given = Concat(tiles, " tiles of work");
-        status.allowed = Concat("at most ", kTilesMax, " (sequences x heads x blocks of query rows)");
+        Status status = NotSupportedYet(problem.op, "query", Concat(tiles, " tiles of work"),
+                                        Concat("at most ", kTilesMax, " (sequences x heads x blocks of query rows)"));
+        status.rule = "PLAN";
         return status;
     }
     header.tile_keys = uint32_t(ChooseTileKeys(header, sequences, tiles));
-    const std::vector<CoreRange> cores = SplitWork(header, sequences, soc.aic_count);
-    header.core_count = uint32_t(cores.size());
+    Split split = SplitTiles(header, sequences, soc.aic_count);
+    if (kEngineCombines) {
+        CutIfWorthIt(soc, &header, &sequences, &split);
+    }
+    header.core_count = uint32_t(split.cores.size());
+    header.combine_count = uint32_t(split.combine.size());
+    header.workspace_parts = int64_t(header.core_count) * header.workspace_core_stride;
 
     Plan result;
-    result.kernel = std::string("attention_") + NameOf(problem.dtype);
-    result.bytes = Serialise(header, sequences, cores, {});
+    result.kernel = std::string(geometry.kernel) + NameOf(problem.dtype);
+    result.bytes = Serialise(header, sequences, split.cores, split.combine);
     result.block_count = header.core_count;
-    result.workspace_bytes = uint64_t(header.core_count) * uint64_t(NarrowHeads::kCoreWorkspaceBytes);
+    const int64_t parts = split.combine.empty() ? 0 : header.core_count * PartBytes(problem.value_head_dim);
+    result.workspace_bytes = uint64_t(header.workspace_parts + parts);
     *plan = std::move(result);
     return OkStatus();
 }
 
-uint64_t MaxWorkspaceBytes(const Soc& soc) {
-    return uint64_t(soc.aic_count) * uint64_t(NarrowHeads::kCoreWorkspaceBytes);
+uint64_t MaxWorkspaceBytes(int64_t head_dim, int64_t value_head_dim, const Soc& soc) {
+    const Geometry* geometry = GeometryOf(head_dim, value_head_dim);
+    return geometry == nullptr
+               ? 0
+               : uint64_t(soc.aic_count) * uint64_t(geometry->core_workspace_bytes + PartBytes(value_head_dim));
 }
 
 }  // namespace ascend_attention

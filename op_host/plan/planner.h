@@ -13,8 +13,11 @@
 
 namespace ascend_attention {
 
+// Does the engine put the parts of cut tiles together? Tiles stay whole as long as it does not.
+constexpr bool kEngineCombines = false;
+
 struct Plan {
-    std::string kernel;          // entry name: "attention_float16" or "attention_bfloat16"
+    std::string kernel;          // entry name: "attention_float16", "attention_wide_bfloat16", ...
     std::vector<uint8_t> bytes;  // AttentionPlan | SequencePlan[] | CoreRange[] | CombineTask[]
     uint32_t block_count = 0;    // AI cores to launch
     uint64_t workspace_bytes = 0;
@@ -30,8 +33,8 @@ struct Plan {
 // engine's 32-bit plan is a 561002 with the number and its limit (561003 for too many tiles: a legal request has them).
 Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan);
 
-// No plan for `soc` needs more workspace, so one buffer of this size serves every call.
-uint64_t MaxWorkspaceBytes(const Soc& soc);
+// No plan for heads of these dims (rope included) needs more workspace on `soc`, whatever the lengths.
+uint64_t MaxWorkspaceBytes(int64_t head_dim, int64_t value_head_dim, const Soc& soc);
 
 // Readable form for people, the CLI and tests.
 std::string Describe(const Plan& plan);

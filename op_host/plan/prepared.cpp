@@ -53,6 +53,7 @@ void FillResults(bool writes_lse, AttentionOutputs* outputs) {
 
 Status PlanLaunch(const AttentionProblem& problem, const KernelInputs& inputs, AddressList lists, const Soc& soc,
                   Prepared* prepared) {
+    prepared->max_workspace_bytes = MaxWorkspaceBytes(problem.head_dim, problem.value_head_dim, soc);
     const bool any_keys = std::any_of(problem.sequences.begin(), problem.sequences.end(),
                                       [](const ProblemSequence& sequence) { return sequence.key_length > 0; });
     if (!any_keys) {

@@ -63,6 +63,7 @@ struct Prepared {
     Plan plan;            // valid when launch
     std::array<BufferBinding, kKernelArgumentCount> arguments;  // valid when launch; index by KernelArgument
     AddressList lists;                                          // valid when launch
+    uint64_t max_workspace_bytes = 0;  // enough for a call with these tensors, whatever the lengths
 };
 
 // Results that need no kernel, because no row sees a key: zeros, and +inf where the logarithm is wanted.
@@ -79,8 +80,8 @@ struct KernelInputs {
     const OptionalTensor& learnable_sink;
     const OptionalTensor& block_table;
 };
-// Completes `prepared`, whose outputs are set, with the plan of `problem`; fills instead when no row sees a key.
-// `lists`: of key and value, when they are some.
+// Completes `prepared`, whose outputs are set, with the plan of `problem` and its buffers; fills instead when no row
+// sees a key. `lists`: of key and value, when they are some.
 Status PlanLaunch(const AttentionProblem& problem, const KernelInputs& inputs, AddressList lists, const Soc& soc,
                   Prepared* prepared);
 

@@ -9,25 +9,9 @@
 namespace ascend_attention {
 namespace {
 
-// Sum of clamp(start + i * step, 0, limit) for i in [0, count).
-int64_t SumClamped(int64_t start, int64_t step, int64_t count, int64_t limit) {
-    const int64_t negative = start >= 0 ? 0 : std::min(count, CeilDiv(-start, step));
-    const int64_t below_limit = start >= limit ? 0 : std::min(count, CeilDiv(limit - start, step));
-    const int64_t rising = std::max<int64_t>(0, below_limit - negative);
-    const int64_t first = start + negative * step;
-    const int64_t last = start + (negative + rising - 1) * step;
-    // first + last and rising have a product that is even: it is twice the sum of an arithmetic series.
-    const int64_t sum = rising > 0 ? (first + last) * rising / 2 : 0;
-    return sum + (count - std::max(below_limit, negative)) * limit;
-}
-
 bool SameCost(const SequencePlan& a, const SequencePlan& b) {
     return a.query_length == b.query_length && a.key_length == b.key_length && a.band_low == b.band_low &&
            a.band_high == b.band_high && a.tile_rows == b.tile_rows;
-}
-
-bool OnlyZeroed(const SequencePlan& sequence) {
-    return sequence.key_length == 0 || sequence.band_low > sequence.band_high;
 }
 
 // An upper bound is enough: it only limits a search.
@@ -36,10 +20,12 @@ int64_t TileCostBound(const SequencePlan& sequence) {
     return kTileFixedCost + std::max<int64_t>(0, std::min<int64_t>(sequence.key_length, band + sequence.tile_rows));
 }
 
+// Before a tile, or, with `keys` above 0, inside it: behind so many of the keys that it sees.
 struct Position {
     int64_t sequence = 0;
     int64_t head = 0;
     int64_t tile = 0;
+    int64_t keys = 0;
     int64_t cost_before = 0;  // of all tiles before this position
     int64_t tiles_before = 0;
 };
@@ -67,7 +53,8 @@ public:
     int64_t tile_bound() const { return tile_bound_; }
     bool AtEnd(const Position& position) const { return position.sequence == int64_t(sequences_.size()); }
 
-    // The furthest position with no more than `limit` cost before it. Costs are positive, so sums are increasing.
+    // The furthest position between tiles with no more than `limit` cost before it. Costs are positive, so sums are
+    // increasing.
     Position Furthest(int64_t limit) const {
         Position position;
         const auto after = std::upper_bound(cost_before_.begin(), cost_before_.end(), limit);
@@ -85,6 +72,13 @@ public:
         position.cost_before += position.head * head_cost_[i] + TileCostSum(plan_, sequence, position.tile);
         position.tiles_before += position.head * sequence.tile_count + position.tile;
         return position;
+    }
+
+    KeySpan KeysOf(const Position& position) const {
+        const SequencePlan& sequence = sequences_[static_cast<size_t>(position.sequence)];
+        const int32_t tile = int32_t(position.tile);
+        return VisibleKeys(sequence, plan_.group_fold, plan_.row_order, tile * sequence.tile_rows,
+                           RowsOfTile(sequence, plan_.group_fold, tile));
     }
 
 private:
@@ -107,69 +101,129 @@ private:
     int64_t tile_bound_ = 0;
 };
 
-// Fills core after core up to `capacity`. Empty when more than `cores` would be needed.
-std::vector<CoreRange> FillCores(const WorkLine& line, int64_t capacity, int64_t cores) {
-    std::vector<CoreRange> ranges;
-    Position start;
-    while (!line.AtEnd(start)) {
-        const Position end = line.Furthest(start.cost_before + capacity);
-        if (end.tiles_before == start.tiles_before || int64_t(ranges.size()) == cores) {
-            return {};
+// Fills core after core, each up to `capacity`.
+class Filler {
+public:
+    // `key_step` 0: whole tiles only.
+    Filler(const WorkLine& line, int64_t cores, int64_t key_step)
+        : line_(line), core_limit_(cores), key_step_(key_step) {}
+
+    // False when more cores would be needed.
+    bool Fill(int64_t capacity, Split* split) const {
+        split->cores.clear();
+        split->busiest = 0;
+        Position start;
+        while (!line_.AtEnd(start)) {
+            Position end;
+            const int64_t cost = Reach(start, capacity, &end);
+            const int64_t tiles = end.tiles_before - start.tiles_before + (end.keys > 0 ? 1 : 0);
+            if (cost == 0 || int64_t(split->cores.size()) == core_limit_) {
+                return false;
+            }
+            split->cores.push_back({uint32_t(start.sequence), uint32_t(start.head), uint32_t(start.tile),
+                                    uint32_t(tiles), KeyAt(start, 0), KeyAt(end, kWholeTile)});
+            split->busiest = std::max(split->busiest, cost);
+            start = end;
         }
-        ranges.push_back({uint32_t(start.sequence), uint32_t(start.head), uint32_t(start.tile),
-                          uint32_t(end.tiles_before - start.tiles_before), 0, kWholeTile});
-        start = end;
+        return true;
     }
-    return ranges;
+
+private:
+    int32_t KeyAt(const Position& position, int32_t between_tiles) const {
+        return position.keys == 0 ? between_tiles : line_.KeysOf(position).first + int32_t(position.keys);
+    }
+
+    // How far a core gets from `start`, and what it costs. 0: not even to the next place for a cut.
+    int64_t Reach(const Position& start, int64_t capacity, Position* end) const {
+        int64_t cost = 0;
+        int64_t line_cost = start.cost_before;
+        if (start.keys > 0) {  // the rest of a tile first
+            const KeySpan span = line_.KeysOf(start);
+            const int64_t rest = span.last - span.first - start.keys;
+            const int64_t taken = kTileFixedCost + rest <= capacity ? rest : StepsWithin(capacity);
+            cost = kTileFixedCost + taken;
+            if (taken < rest) {
+                *end = start;
+                end->keys += taken;
+                return taken > 0 ? cost : 0;
+            }
+            line_cost += kTileFixedCost + span.last - span.first;
+        }
+        *end = line_.Furthest(line_cost + capacity - cost);
+        cost += end->cost_before - line_cost;
+        if (key_step_ > 0 && !line_.AtEnd(*end)) {
+            const int64_t taken = StepsWithin(capacity - cost);
+            const KeySpan span = line_.KeysOf(*end);
+            if (taken > 0 && taken < span.last - span.first) {
+                end->keys = taken;
+                cost += kTileFixedCost + taken;
+            }
+        }
+        return cost;
+    }
+
+    // Keys of whole key tiles that fit into `budget` with the fixed cost of their tile.
+    int64_t StepsWithin(int64_t budget) const {
+        return key_step_ == 0 || budget < kTileFixedCost ? 0 : (budget - kTileFixedCost) / key_step_ * key_step_;
+    }
+
+    const WorkLine& line_;
+    const int64_t core_limit_;
+    const int64_t key_step_;
+};
+
+// Capacities from `low` on may do, `high` does.
+Split BestFill(const Filler& filler, int64_t low, int64_t high, int64_t precision) {
+    Split split;
+    while (high - low > precision) {
+        const int64_t middle = low + (high - low) / 2;
+        (filler.Fill(middle, &split) ? high : low) = middle;
+    }
+    filler.Fill(high, &split);
+    return split;
+}
+
+// Every tile that a core ends inside of is combined from its parts there and on the cores that follow.
+void AddCombineTasks(Split* split) {
+    const std::vector<CoreRange>& cores = split->cores;
+    for (size_t first = 0; first + 1 < cores.size();) {
+        size_t last = first;
+        while (cores[last].key_end != kWholeTile && (last == first || cores[last].tile_total == 1)) {
+            ++last;
+        }
+        if (last > first) {
+            const CoreRange& next = cores[first + 1];
+            split->combine.push_back(
+                {next.sequence, next.head, next.tile, uint32_t(first), uint32_t(last - first + 1), 0});
+        }
+        first = std::max(last, first + 1);
+    }
 }
 
 }  // namespace
 
-int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tile) {
-    if (OnlyZeroed(sequence)) {
-        return kEmptyTileCost;
-    }
-    const int32_t rows = RowsOfTile(sequence, plan.group_fold, int32_t(tile));
-    const KeySpan keys =
-        VisibleKeys(sequence, plan.group_fold, plan.row_order, int32_t(tile) * sequence.tile_rows, rows);
-    return kTileFixedCost + keys.last - keys.first;
-}
-
-int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles) {
-    if (OnlyZeroed(sequence)) {
-        return tiles * kEmptyTileCost;
-    }
-    if (tiles == 0) {
-        return 0;
-    }
-    int64_t sum = 0;
-    if (plan.group_fold > 1) {  // folding is for short queries: a handful of tiles
-        for (int64_t tile = 0; tile < tiles; ++tile) {
-            sum += TileCost(plan, sequence, tile);
-        }
-        return sum;
-    }
-    const bool with_last = tiles == sequence.tile_count;  // the last tile may be shorter
-    const int64_t full = with_last ? tiles - 1 : tiles;
-    const int64_t rows = sequence.tile_rows;
-    sum = full * kTileFixedCost + SumClamped(rows + sequence.band_high, rows, full, sequence.key_length) -
-          SumClamped(sequence.band_low, rows, full, sequence.key_length);
-    return with_last ? sum + TileCost(plan, sequence, tiles - 1) : sum;
-}
-
-std::vector<CoreRange> SplitWork(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
+Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
     const WorkLine line(plan, sequences);
-    int64_t low = CeilDiv(line.total_cost(), cores);
-    int64_t high = low + line.tile_bound();  // always enough: each core but the last then gets at least the mean
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (FillCores(line, middle, cores).empty()) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return FillCores(line, low, cores);
+    const int64_t mean = CeilDiv(line.total_cost(), cores);
+    // Always enough is the mean and one tile: each core but the last then gets at least the mean.
+    Split split = BestFill(Filler(line, cores, 0), mean - 1, mean + line.tile_bound(),
+                           std::max<int64_t>(1, mean / kSplitPrecision));
+    split.mean = mean;
+    return split;
+}
+
+Split SplitKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
+    const WorkLine line(plan, sequences);
+    const int64_t mean = CeilDiv(line.total_cost(), cores);
+    const int64_t step = plan.tile_keys;
+    // A core stops when a key tile, or the begin of a tile and a key tile, does not fit; the rest of a tile pays for a
+    // begin of its own.
+    const int64_t enough = mean + 2 * kTileFixedCost + step;
+    Split split =
+        BestFill(Filler(line, cores, step), mean - 1, enough, std::max<int64_t>(step / 8, mean / kSplitPrecision));
+    split.mean = mean;
+    AddCombineTasks(&split);
+    return split;
 }
 
 }  // namespace ascend_attention

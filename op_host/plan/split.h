@@ -10,20 +10,39 @@
 
 namespace ascend_attention {
 
-// Fixed cost of a tile, in keys: Q and O are moved, and the short key tile at a causal edge is done at less than full
-// speed (modelled: 2400 to 4000 cycles, a key takes 14).
+// Costs are counted in keys: what it takes to go on by one key with the rows of a tile.
+
+// Fixed cost of a tile: Q and O are moved, and the short key tile at a causal edge is done at less than full speed
+// (modelled: 2400 to 4000 cycles, a key takes 14). The second part of a tile pays it again.
 constexpr int64_t kTileFixedCost = 2 * kTileRowsMax;
 // A tile that is only zeroed.
 constexpr int64_t kEmptyTileCost = 16;
 
 // Cost of one tile: its visible keys and the fixed part.
 int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tile);
-// Sum of the first `tiles` tiles of one head. Closed form, not a loop, unless heads are folded into rows.
+// Sum of the first `tiles` tiles of one head. Closed form, not a loop, but for groups of heads that are folded head by
+// head.
 int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles);
 
-// Contiguous ranges, in the order sequence, head, tile, one per core that has work: every tile in exactly one range.
-// The largest cost of a core is as small as contiguous ranges allow, hence never above mean + one tile.
+// Contiguous ranges, in the order sequence, head, tile, one per core that has work: every key of every tile in exactly
+// one range.
+struct Split {
+    std::vector<CoreRange> cores;
+    std::vector<CombineTask> combine;
+    int64_t busiest = 0;  // the largest cost of a core
+    int64_t mean = 0;     // what each core would have if tiles could be divided at will
+};
+
 // The caller has made sure that the number of tiles fits in 32 bits.
-std::vector<CoreRange> SplitWork(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
+
+// Whole tiles only. The largest cost of a core is within kSplitPrecision of the smallest that contiguous ranges allow,
+// hence never above mean + one tile.
+Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
+// Tiles may be cut between their key tiles (of plan.tile_keys keys). No core costs more than the mean, two fixed costs
+// and a key tile.
+Split SplitKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
+
+// Searching longer for a better split than this part of the mean is not worth it: the search is the host's work.
+constexpr int64_t kSplitPrecision = 128;  // one part in
 
 }  // namespace ascend_attention

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan as the device will read it: every (query head, row) of every sequence in exactly one tile of one core, tile
 // sizes within the engine's limits, and quick for the longest sequences the documents allow.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <random>
 
 #include "common/text.h"
 #include "cpp/check.h"
+#include "op_host/plan_walk.h"
 #include "plan/planner.h"
 #include "plan/split.h"
 #include "plan/visible_keys.h"
@@ -14,6 +16,9 @@
 namespace {
 
 using namespace ascend_attention;
+using plan_walk::CheckCoverage;
+using plan_walk::TileWork;
+using plan_walk::WalkPlan;
 
 int64_t Between(std::mt19937& random, int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -49,63 +54,30 @@ ProblemSequence MakeSequence(int64_t query_length, int64_t key_length) {
     return sequence;
 }
 
-// Walks the plan as the engine does and counts how often each (sequence, query head, position) is computed.
-void CheckCoverage(const AttentionProblem& problem, const Plan& plan, const std::string& context) {
-    const AttentionPlan& header = plan.header();
-    std::vector<std::vector<int>> seen;
-    for (const ProblemSequence& sequence : problem.sequences) {
-        seen.emplace_back(size_t(problem.query_heads * sequence.query_length), 0);
-    }
-    for (uint32_t core = 0; core < header.core_count; ++core) {
-        CoreRange at = plan.cores()[core];
-        for (uint32_t n = 0; n < at.tile_total; ++n) {
-            const SequencePlan& sequence = plan.sequences()[at.sequence];
-            const int32_t first = int32_t(at.tile) * sequence.tile_rows;
-            const int32_t rows = RowsOfTile(sequence, header.group_fold, int32_t(at.tile));
-            CHECK_CONTEXT(rows >= 1 && rows <= sequence.tile_rows, context);
-            for (int32_t row = first; row < first + rows; ++row) {
-                const bool tokens = header.row_order == RowOrder::kTokenMajor;
-                const int64_t fold = header.group_fold;
-                const int64_t in_group = tokens ? row % fold : row / sequence.query_length;
-                const int64_t position = tokens ? row / fold : row % sequence.query_length;
-                const int64_t head = int64_t(at.head) * fold + in_group;
-                // A folded tile reads one key head: the one its query heads share.
-                CHECK_EQ_CONTEXT(int64_t(at.head / header.heads_per_key_head),
-                                 head / (problem.query_heads / problem.key_heads), context);
-                ++seen[at.sequence][size_t(head * sequence.query_length + position)];
-            }
-            if (++at.tile == uint32_t(sequence.tile_count)) {
-                at.tile = 0;
-                if (++at.head == header.head_count) {
-                    at.head = 0;
-                    ++at.sequence;
-                }
-            }
-        }
-    }
-    for (const auto& rows : seen) {
-        for (const int count : rows) {
-            CHECK_EQ_CONTEXT(count, 1, context);
-        }
-    }
-}
-
 void CheckLimits(const AttentionProblem& problem, const Plan& plan, const Soc& soc, const std::string& context) {
     const AttentionPlan& header = plan.header();
     CHECK_EQ_CONTEXT(header.sequence_count, uint32_t(problem.sequences.size()), context);
     CHECK_CONTEXT(header.core_count >= 1 && int64_t(header.core_count) <= soc.aic_count, context);
     CHECK_EQ_CONTEXT(plan.block_count, header.core_count, context);
-    CHECK_EQ_CONTEXT(plan.workspace_bytes, uint64_t(header.core_count) * uint64_t(header.workspace_core_stride),
+    const uint64_t rings = uint64_t(header.core_count) * uint64_t(header.workspace_core_stride);
+    const uint64_t parts = header.combine_count == 0
+                               ? 0
+                               : header.core_count * uint64_t(kPartSlots * PartSlotBytes(problem.value_head_dim));
+    CHECK_EQ_CONTEXT(uint64_t(header.workspace_parts), rings, context);
+    CHECK_EQ_CONTEXT(plan.workspace_bytes, rings + parts, context);
+    CHECK_CONTEXT(plan.workspace_bytes <= MaxWorkspaceBytes(problem.head_dim, problem.value_head_dim, soc), context);
+    const bool wide = problem.head_dim > NarrowHeads::kHeadDimMax;
+    CHECK_EQ_CONTEXT(header.workspace_core_stride,
+                     wide ? WideHeads::kCoreWorkspaceBytes : NarrowHeads::kCoreWorkspaceBytes, context);
+    CHECK_EQ_CONTEXT(plan.kernel, std::string(wide ? "attention_wide_" : "attention_") + NameOf(problem.dtype),
                      context);
-    CHECK_CONTEXT(plan.workspace_bytes <= MaxWorkspaceBytes(soc), context);
-    CHECK_EQ_CONTEXT(header.workspace_core_stride, NarrowHeads::kCoreWorkspaceBytes, context);
     CHECK_EQ_CONTEXT(header.head_count * header.group_fold, uint32_t(problem.query_heads), context);
     CHECK_CONTEXT(header.tile_keys % kCubeStep == 0 && header.tile_keys >= 128, context);
     CHECK_CONTEXT(int64_t(header.tile_keys) <= kTileKeysMax, context);
-    CHECK_EQ_CONTEXT(
-        plan.bytes.size(),
-        sizeof(AttentionPlan) + problem.sequences.size() * sizeof(SequencePlan) + header.core_count * sizeof(CoreRange),
-        context);
+    CHECK_EQ_CONTEXT(plan.bytes.size(),
+                     sizeof(AttentionPlan) + problem.sequences.size() * sizeof(SequencePlan) +
+                         header.core_count * sizeof(CoreRange) + header.combine_count * sizeof(CombineTask),
+                     context);
     for (size_t i = 0; i < problem.sequences.size(); ++i) {
         const SequencePlan& sequence = plan.sequences()[i];
         CHECK_CONTEXT(sequence.tile_rows % 16 == 0 && sequence.tile_rows >= 16, context);
@@ -117,26 +89,34 @@ void CheckLimits(const AttentionProblem& problem, const Plan& plan, const Soc& s
     }
 }
 
+AttentionProblem RandomProblem(std::mt19937& random) {
+    const int64_t key_heads = random() % 2 ? 1 : Between(random, 1, 5);
+    const int64_t group = random() % 2 ? 1 : Between(random, 2, 16);
+    const int64_t dim = random() % 8 ? 16 * Between(random, 1, 16) : 16 * Between(random, 17, 32);
+    AttentionProblem problem = MakeProblem(key_heads * group, key_heads, dim);
+    problem.dtype = random() % 2 ? DType::kFloat16 : DType::kBFloat16;
+    problem.fold_order = random() % 2 ? RowOrder::kHeadMajor : RowOrder::kTokenMajor;
+    const int64_t longest = random() % 3 == 0 ? 1 : random() % 2 ? 100 : 700;
+    const int64_t most_keys = random() % 2 ? 900 : 20000;
+    for (int64_t i = Between(random, 1, 6); i > 0; --i) {
+        ProblemSequence sequence =
+            MakeSequence(Between(random, 1, longest), random() % 5 ? Between(random, 1, most_keys) : 0);
+        if (random() % 2) {
+            sequence.band_high = Between(random, -900, most_keys);
+        }
+        if (random() % 3 == 0) {
+            sequence.band_low = Between(random, -900, 900);
+        }
+        problem.sequences.push_back(sequence);
+    }
+    return problem;
+}
+
 void TestRandomPlans(std::mt19937& random) {
     const char* socs[] = {"Ascend910B2", "Ascend910B4", "Ascend910_9391"};
-    for (int round = 0; round < 300; ++round) {
-        const int64_t key_heads = Between(random, 1, 5);
-        const int64_t group = random() % 2 ? 1 : Between(random, 2, 16);
-        AttentionProblem problem = MakeProblem(key_heads * group, key_heads, 16 * Between(random, 1, 16));
-        problem.dtype = random() % 2 ? DType::kFloat16 : DType::kBFloat16;
-        problem.fold_order = random() % 2 ? RowOrder::kHeadMajor : RowOrder::kTokenMajor;
-        const int64_t longest = random() % 2 ? 100 : 700;
-        for (int64_t i = Between(random, 1, 6); i > 0; --i) {
-            ProblemSequence sequence =
-                MakeSequence(Between(random, 1, longest), random() % 5 ? Between(random, 1, 900) : 0);
-            if (random() % 2) {
-                sequence.band_high = Between(random, -900, 900);
-            }
-            if (random() % 3 == 0) {
-                sequence.band_low = Between(random, -900, 900);
-            }
-            problem.sequences.push_back(sequence);
-        }
+    int cut = 0;
+    for (int round = 0; round < 400; ++round) {
+        const AttentionProblem problem = RandomProblem(random);
         const Soc soc = SocOf(socs[round % 3]);
         Plan plan;
         const Status status = MakePlan(problem, soc, &plan);
@@ -144,12 +124,70 @@ void TestRandomPlans(std::mt19937& random) {
         CHECK_CONTEXT(status.ok(), context);
         CheckLimits(problem, plan, soc, context);
         CheckCoverage(problem, plan, context);
-        CHECK_EQ(plan.kernel, std::string("attention_") + NameOf(problem.dtype));
+        cut += plan.header().combine_count > 0;
+    }
+    CHECK_CONTEXT(!kEngineCombines || (cut > 40 && cut < 360), std::to_string(cut));  // both ways to split are tried
+}
+
+// Decode with fewer tiles than cores: all cores work, as evenly as key tiles allow.
+void TestCutDecode() {
+    const struct {
+        int64_t heads, key_heads, dim, batch, query_length, keys;
+    } rows[] = {{64, 8, 128, 1, 1, 65536},  {64, 8, 128, 4, 1, 32768},  {8, 1, 64, 1, 4, 100000},
+                {128, 1, 576, 16, 1, 8192}, {128, 1, 576, 16, 2, 8192}, {128, 1, 576, 1, 1, 131072}};
+    for (const auto& row : rows) {
+        for (const char* name : {"Ascend910B2", "Ascend910B4"}) {
+            AttentionProblem problem = MakeProblem(row.heads, row.key_heads, row.dim);
+            problem.value_head_dim = std::min<int64_t>(512, row.dim);
+            problem.sequences.assign(size_t(row.batch), MakeSequence(row.query_length, row.keys));
+            const Soc soc = SocOf(name);
+            Plan plan;
+            CHECK(MakePlan(problem, soc, &plan).ok());
+            const std::string context = Describe(plan);
+            CheckLimits(problem, plan, soc, context);
+            CheckCoverage(problem, plan, context);
+            if (!kEngineCombines) {
+                continue;
+            }
+            CHECK_CONTEXT(plan.header().combine_count > 0, context);
+            std::vector<int64_t> keys(plan.header().core_count, 0);
+            int64_t total = 0;
+            for (const auto& [tile, work] : WalkPlan(plan, context)) {
+                for (const TileWork::Part& part : work.parts) {
+                    keys[part.core] += part.end - part.begin;
+                    total += part.end - part.begin;
+                }
+            }
+            const int64_t busiest = *std::max_element(keys.begin(), keys.end());
+            CHECK_CONTEXT(busiest * soc.aic_count <= total + total / 8, Concat(busiest, " of ", total, "\n", context));
+        }
     }
 }
 
-uint32_t FoldOf(int64_t heads, int64_t key_heads, std::vector<ProblemSequence> sequences) {
+// What tiles are, and where they may be cut, is the same on every product: only where they are cut differs.
+void TestSocHasNoSay(std::mt19937& random) {
+    for (int round = 0; round < 50; ++round) {
+        const AttentionProblem problem = RandomProblem(random);
+        Plan plans[2];
+        CHECK(MakePlan(problem, SocOf("Ascend910B2"), &plans[0]).ok());
+        CHECK(MakePlan(problem, SocOf("Ascend910B4"), &plans[1]).ok());
+        const AttentionPlan& a = plans[0].header();
+        const AttentionPlan& b = plans[1].header();
+        CHECK_EQ(a.group_fold, b.group_fold);
+        if ((a.combine_count > 0) == (b.combine_count > 0)) {
+            CHECK_EQ(a.tile_keys, b.tile_keys);
+            CHECK_EQ(a.row_group, b.row_group);
+            for (uint32_t i = 0; i < a.sequence_count; ++i) {
+                CHECK_EQ(plans[0].sequences()[i].tile_rows, plans[1].sequences()[i].tile_rows);
+            }
+        }
+    }
+}
+
+uint32_t FoldOf(int64_t heads, int64_t key_heads, std::vector<ProblemSequence> sequences,
+                RowOrder order = RowOrder::kTokenMajor) {
     AttentionProblem problem = MakeProblem(heads, key_heads, 64);
+    problem.fold_order = order;
     problem.sequences = std::move(sequences);
     Plan plan;
     CHECK(MakePlan(problem, SocOf("Ascend910B2"), &plan).ok());
@@ -162,7 +200,13 @@ void TestFold() {
     CHECK_EQ(FoldOf(8, 8, {MakeSequence(4, 100)}), 1u);    // nothing to fold
     CHECK_EQ(FoldOf(8, 1, {MakeSequence(128, 100)}), 1u);  // full tiles already
     CHECK_EQ(FoldOf(2, 1, {MakeSequence(100, 100)}), 1u);  // two tiles either way
-    CHECK_EQ(FoldOf(8, 1, {MakeSequence(4, 100), MakeSequence(300, 100)}), 1u);
+    CHECK_EQ(FoldOf(8, 1, {MakeSequence(4, 100), MakeSequence(2048, 100)}), 1u);
+    // Short queries beside a long one: not worth it; most of the work: folded, if that keeps a position's rows
+    // together.
+    const std::vector<ProblemSequence> mixed = {MakeSequence(512, 1000), MakeSequence(1, 5000), MakeSequence(1, 5000)};
+    CHECK_EQ(FoldOf(8, 1, mixed), 8u);
+    CHECK_EQ(FoldOf(8, 1, mixed, RowOrder::kHeadMajor), 1u);
+    CHECK_EQ(FoldOf(8, 1, {MakeSequence(2048, 2048), MakeSequence(1, 500)}), 1u);
     // Rows that are only zeroed have no say, however many they are.
     CHECK_EQ(FoldOf(8, 1, {MakeSequence(4, 100), MakeSequence(3000, 0)}), 8u);
 }
@@ -284,8 +328,9 @@ void TestRefusals() {
         return status.code_number();
     };
     CHECK_EQ(code([](AttentionProblem& p) { p.sequences.clear(); }), 561002);
-    CHECK_EQ(code([](AttentionProblem& p) { p.head_dim = 272; }), 561002);
-    CHECK_EQ(code([](AttentionProblem& p) { p.head_dim = 24; }), 561002);
+    CHECK_EQ(code([](AttentionProblem& p) { p.head_dim = 592; }), 561002);
+    CHECK_EQ(code([](AttentionProblem& p) { p.value_head_dim = 528; }), 561002);
+    CHECK_EQ(code([](AttentionProblem& p) { p.head_dim = 0; }), 561002);
     CHECK_EQ(code([](AttentionProblem& p) { p.value_head_dim = 0; }), 561002);
     CHECK_EQ(code([](AttentionProblem& p) { p.key_heads = 3; }), 561002);
     CHECK_EQ(code([](AttentionProblem& p) { p.query_heads = 0; }), 561002);
@@ -314,6 +359,25 @@ void TestDescribe() {
     CHECK(MakePlan(problem, SocOf("Ascend910B4"), &plan).ok());
     CHECK(Describe(plan).find("and 84 more sequences") != std::string::npos);
     CHECK(!Describe(Plan()).empty());
+    problem.has_mask = false;
+    problem.has_sink = true;
+    problem.rope_dim = 16;
+    problem.key_placement = KeyPlacement::kPagedNz;
+    problem.block_size = 32;
+    problem.key_block = 4096;
+    problem.key_rope_block = 1024;
+    problem.value_block = 2048;
+    problem.sequences = {MakeSequence(1, 9000)};
+    CHECK(MakePlan(problem, SocOf("Ascend910B4"), &plan).ok());
+    const std::string cut = Describe(plan);
+    for (const char* part :
+         {"head_dim 64 with 16 of rope", "sink yes", "in blocks of 32 in NZ form", "4096, 1024 and 2048"}) {
+        CHECK_CONTEXT(cut.find(part) != std::string::npos, std::string(part) + " in\n" + cut);
+    }
+    for (const char* part :
+         {"the first from key ", "the last up to key ", "combined: sequence 0, head 1, tile 0, from cores"}) {
+        CHECK_CONTEXT((cut.find(part) != std::string::npos) == kEngineCombines, std::string(part) + " in\n" + cut);
+    }
 }
 
 }  // namespace
@@ -323,6 +387,8 @@ int main() {
     std::cout << "seed " << seed << "\n";
     std::mt19937 random(seed);
     TestRandomPlans(random);
+    TestCutDecode();
+    TestSocHasNoSay(random);
     TestFold();
     TestTileKeys();
     TestTileRows();

@@ -143,11 +143,12 @@ int64_t BestContiguous(const std::vector<int64_t>& costs, int64_t parts) {
 
 void CheckSplit(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
     const std::vector<int64_t> costs = AllCosts(plan, sequences);
-    const std::vector<CoreRange> ranges = SplitWork(plan, sequences, cores);
-    CHECK(!ranges.empty() && int64_t(ranges.size()) <= cores);
+    const Split split = SplitTiles(plan, sequences, cores);
+    CHECK(!split.cores.empty() && int64_t(split.cores.size()) <= cores);
+    CHECK(split.combine.empty());
     size_t next = 0;
     int64_t worst = 0;
-    for (const CoreRange& range : ranges) {
+    for (const CoreRange& range : split.cores) {
         // The start of a range, as a number in the order sequence, head, tile.
         size_t start = 0;
         for (uint32_t i = 0; i < range.sequence; ++i) {
@@ -158,6 +159,7 @@ void CheckSplit(const AttentionPlan& plan, const std::vector<SequencePlan>& sequ
         start += size_t(range.head) * size_t(sequences[range.sequence].tile_count) + range.tile;
         CHECK_EQ(start, next);
         CHECK(range.tile_total > 0 && start + range.tile_total <= costs.size());
+        CHECK(range.key_begin == 0 && range.key_end == kWholeTile);
         next = std::min(costs.size(), start + range.tile_total);
         int64_t cost = 0;
         for (size_t i = start; i < next; ++i) {
@@ -166,16 +168,50 @@ void CheckSplit(const AttentionPlan& plan, const std::vector<SequencePlan>& sequ
         worst = std::max(worst, cost);
     }
     CHECK_EQ(next, costs.size());
+    CHECK_EQ(split.busiest, worst);
     int64_t total = 0;
     int64_t largest = 0;
     for (const int64_t cost : costs) {
         total += cost;
         largest = std::max(largest, cost);
     }
+    CHECK_EQ(split.mean, (total + cores - 1) / cores);
     CHECK(worst * cores <= total + largest * cores);  // mean + one tile
     if (costs.size() <= 200) {
-        CHECK_EQ(worst, BestContiguous(costs, cores));
+        CHECK(worst <= BestContiguous(costs, cores) + split.mean / kSplitPrecision);
     }
+}
+
+// What each core costs with cuts, and that none is far above the mean. (plan_walk.h looks at where the cuts are.)
+void CheckCutSplit(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
+    const Split split = SplitKeys(plan, sequences, cores);
+    CHECK(!split.cores.empty() && int64_t(split.cores.size()) <= cores);
+    int64_t worst = 0;
+    for (const CoreRange& range : split.cores) {
+        CoreRange at = range;
+        int64_t cost = 0;
+        for (uint32_t n = 0; n < range.tile_total; ++n) {
+            const SequencePlan& sequence = sequences[at.sequence];
+            const int32_t first = int32_t(at.tile) * sequence.tile_rows;
+            KeySpan keys = VisibleKeys(sequence, plan.group_fold, plan.row_order, first,
+                                       RowsOfTile(sequence, plan.group_fold, int32_t(at.tile)));
+            const int64_t whole = TileCost(plan, sequence, at.tile);
+            const int64_t all = keys.last - keys.first;
+            keys.first = n == 0 ? std::max(keys.first, range.key_begin) : keys.first;
+            keys.last = n + 1 == range.tile_total ? std::min(keys.last, range.key_end) : keys.last;
+            cost += whole - (all - (keys.last - keys.first));
+            if (++at.tile == uint32_t(sequence.tile_count)) {
+                at.tile = 0;
+                if (++at.head == plan.head_count) {
+                    at.head = 0;
+                    ++at.sequence;
+                }
+            }
+        }
+        worst = std::max(worst, cost);
+    }
+    CHECK_EQ(split.busiest, worst);
+    CHECK(worst <= split.mean + 2 * kTileFixedCost + int64_t(plan.tile_keys));
 }
 
 void TestSplit(std::mt19937& random) {
@@ -190,6 +226,8 @@ void TestSplit(std::mt19937& random) {
             sequences.push_back(RandomSequence(random, fold, random() % 2 ? 200 : 1500));
         }
         CheckSplit(plan, sequences, Between(random, 1, 24));
+        plan.tile_keys = uint32_t(128 * Between(random, 1, 4));
+        CheckCutSplit(plan, sequences, Between(random, 1, 24));
     }
 }
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes of tiles: what the rows of a tile are and how many keys it takes at once. The product has no say in them, so
+// that it has none in the result beyond where tiles are cut.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/problem.h"
+
+namespace ascend_attention {
+
+// One of the two geometries of op_kernel/plan/geometry.h, as numbers.
+struct Geometry {
+    const char* kernel;  // the kernels' name before the dtype's
+    int64_t head_dim_max;
+    int64_t value_dim_max;
+    int64_t core_workspace_bytes;
+};
+// The narrow one where it does; null when the heads are too wide for both.
+const Geometry* GeometryOf(int64_t head_dim, int64_t value_head_dim);
+
+// Smallest SoC: tiles are sized as if it were the only one.
+constexpr int64_t kCoresAtLeast = 20;
+
+// Query heads that are folded into the rows of one tile: 1, or all that share a key head.
+int64_t ChooseFold(const AttentionProblem& problem);
+// Rows of a tile at most, so that few tiles become one for each core; a multiple of 16.
+int64_t ChooseRowLimit(const AttentionProblem& problem, int64_t fold);
+// Row tiles that share loads of K and V.
+int64_t ChooseRowGroup(const AttentionProblem& problem);
+// tile_keys of whole tiles, and of tiles that are cut.
+int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles);
+int64_t ChooseCutTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences);
+
+}  // namespace ascend_attention
