@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The thin doors: _core (pybind11, no torch) and _torch_ops (torch's stable ABI, no Python).
+# The thin doors: _core (pybind11, no torch) and _torch_ops (torch's stable ABI, no Python), with a library that makes
+# the latter faster in the torch release that it was built with.
 find_package(Python 3.10 COMPONENTS Interpreter Development.Module)
 if(Python_FOUND AND NOT pybind11_DIR)
   execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
@@ -48,4 +49,17 @@ if(ASCEND_ATTENTION_TORCH_DIR)
   set_target_properties(_torch_ops PROPERTIES PREFIX "")
   build_with_torch(_torch_ops)
   install(TARGETS _torch_ops LIBRARY DESTINATION .)
+
+  # The C++ interface of one release, which wants C++20 from some release on. torch_ops.py looks for the file by the
+  # name of the release that is running.
+  file(STRINGS ${ASCEND_ATTENTION_TORCH_DIR}/version.py torch_version REGEX "^__version__ = ")
+  string(REGEX REPLACE "^__version__ = '(.*)'.*" "\\1" torch_version "${torch_version}")
+  add_library(_torch_pass_by MODULE ${ROOT}/csrc/torch/pass_by/pass_by.cpp)
+  set_target_properties(_torch_pass_by PROPERTIES PREFIX "" OUTPUT_NAME "_torch_pass_by-${torch_version}" CXX_STANDARD 20)
+  target_include_directories(_torch_pass_by PRIVATE ${ROOT}/csrc ${HOST_INCLUDES})
+  target_include_directories(_torch_pass_by SYSTEM PRIVATE ${ASCEND_ATTENTION_TORCH_DIR}/include)
+  target_link_directories(_torch_pass_by PRIVATE ${ASCEND_ATTENTION_TORCH_DIR}/lib)
+  target_link_libraries(_torch_pass_by PRIVATE torch_cpu c10)
+  target_link_options(_torch_pass_by PRIVATE ${NO_UNDEFINED})
+  install(TARGETS _torch_pass_by LIBRARY DESTINATION .)
 endif()

@@ -118,9 +118,32 @@ py::tuple ToTuple(const AttentionOutputs& outputs) {
                           py::cast(outputs.softmax_lse.shape), doors::DTypeName(outputs.softmax_lse.dtype));
 }
 
+// Hundreds of lengths, for each call: one by one in Python they would take longer than all else that it does.
+py::object PackIntegers(const py::object& value) {
+    if (!PyList_CheckExact(value.ptr()) && !PyTuple_CheckExact(value.ptr())) {
+        return py::none();
+    }
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(value.ptr());
+    PyObject* const* entries = PySequence_Fast_ITEMS(value.ptr());
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        int overflow = 0;
+        if (PyLong_CheckExact(entries[i])) {
+            numbers[static_cast<std::size_t>(i)] = PyLong_AsLongLongAndOverflow(entries[i], &overflow);
+        }
+        if (!PyLong_CheckExact(entries[i]) || overflow != 0) {
+            return py::none();
+        }
+    }
+    return py::bytearray(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(std::int64_t));
+}
+
 }  // namespace
 
 void BindOperators(py::module_& m) {
+    m.def("pack_integers", &PackIntegers, py::arg("value"),
+          "The ints of a list or tuple as 64-bit integers; None when it is neither, or an entry is of another type or\n"
+          "has more bits.");
     py::class_<AttentionCall>(m, "AttentionCall",
                               "An accepted call with its plan. Tensors must stay alive until run().")
         .def(py::init([](const std::string& op, const py::dict& arguments, int threads) {

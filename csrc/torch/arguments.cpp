@@ -2,8 +2,11 @@
 #include "torch/arguments.h"
 
 #include <exception>
+#include <utility>
 
+#include "common/text.h"
 #include "doors/attention_call.h"
+#include "doors/refusal.h"
 
 namespace ascend_attention::torch_door {
 namespace {
@@ -40,7 +43,7 @@ constexpr DTypeRow kDTypes[] = {
     {ScalarType::Float8_e4m3fnuz, "float8_e4m3fnuz"},
 };
 
-std::string DTypeNameOf(const Tensor& tensor) {
+const char* DTypeNameOf(const Tensor& tensor) {
     try {
         const ScalarType type = tensor.scalar_type();
         for (const DTypeRow& row : kDTypes) {
@@ -54,28 +57,125 @@ std::string DTypeNameOf(const Tensor& tensor) {
     return "a dtype without a name in torch's stable interface";
 }
 
+template <class Element>
+Lengths ElementsOf(const Tensor& tensor) {
+    const auto* element = static_cast<const Element*>(tensor.const_data_ptr());
+    const std::int64_t stride = tensor.strides()[0];
+    Lengths lengths(static_cast<std::size_t>(tensor.sizes()[0]));
+    for (std::int64_t& length : lengths) {
+        length = static_cast<std::int64_t>(*element);
+        element += stride;
+    }
+    return lengths;
+}
+
+struct LengthType {
+    const char* dtype;
+    Lengths (*elements)(const Tensor&);
+};
+
+constexpr LengthType kLengthTypes[] = {
+    {"int64", &ElementsOf<std::int64_t>}, {"int32", &ElementsOf<std::int32_t>}, {"int16", &ElementsOf<std::int16_t>},
+    {"int8", &ElementsOf<std::int8_t>},   {"uint8", &ElementsOf<std::uint8_t>},
+};
+
+// "(2, 3)". (The host's own is not among what its library offers.)
+std::string SizesText(const Tensor& tensor) {
+    std::string text = "(";
+    for (const std::int64_t size : tensor.sizes()) {
+        text += (text.size() == 1 ? "" : ", ") + std::to_string(size);
+    }
+    return text + ")";
+}
+
 }  // namespace
 
+void Refuse(const char* op, StatusCode code, const std::string& name, const std::string& given,
+            const std::string& allowed) {
+    doors::ThrowUnlessOk(Status{code, op, name, "", given, allowed, ""});
+}
+
+void RefuseUnreadable(const char* op, const std::string& name, const Tensor& tensor) {
+    if (!tensor.defined()) {
+        Refuse(op, StatusCode::kNullPointer, name, "None", "a tensor");
+    }
+    if (!tensor.is_cpu()) {
+        Refuse(op, StatusCode::kInvalidParameter, name, "a tensor that is not on the CPU",
+               "all tensors on the device of query");
+    }
+    // A storage can be resized under a tensor that keeps its shape.
+    std::int64_t available = 0;
+    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_size(tensor.get(), &available));
+    const auto sizes = tensor.sizes();
+    const auto strides = tensor.strides();
+    std::int64_t end = tensor.numel() == 0 ? 0 : tensor.storage_offset() + 1;
+    for (std::size_t axis = 0; end > 0 && axis < sizes.size(); ++axis) {
+        end += (sizes[axis] - 1) * strides[axis];
+    }
+    const std::int64_t needed = end * static_cast<std::int64_t>(tensor.element_size());
+    if (available < needed) {
+        Refuse(op, StatusCode::kInvalidParameter, name,
+               "a tensor whose storage has " + std::to_string(available) + " bytes",
+               "a tensor with memory for all its elements (" + std::to_string(needed) + " bytes)");
+    }
+}
+
 TensorView ToView(const Tensor& tensor) {
-    // Only memory of this process can be read; the caller refuses the others by name.
-    const void* data = tensor.is_cpu() ? tensor.data_ptr() : nullptr;
-    Shape shape(tensor.sizes().begin(), tensor.sizes().end());
-    return doors::MakeTensorView(data, DTypeNameOf(tensor), std::move(shape), tensor.is_contiguous());
+    const auto sizes = tensor.sizes();
+    return doors::MakeTensorView(tensor.const_data_ptr(), DTypeNameOf(tensor), Shape(sizes.begin(), sizes.end()),
+                                 tensor.is_contiguous());
+}
+
+Lengths ReadLengths(const char* op, const char* name, const Tensor& tensor) {
+    RefuseUnreadable(op, name, tensor);
+    if (tensor.dim() != 1) {
+        Refuse(op, StatusCode::kInvalidParameter, name, "shape " + SizesText(tensor),
+               "one dimension, one length per sequence");
+    }
+    const std::string dtype = DTypeNameOf(tensor);
+    for (const auto& [known, elements] : kLengthTypes) {
+        if (dtype == known) {
+            return elements(tensor);
+        }
+    }
+    Refuse(op, StatusCode::kInvalidParameter, name, dtype, "int64, int32, int16, int8 or uint8");
+    return {};
 }
 
 void RequestReader::operator()(const char* name, OptionalTensor& field) {
     std::optional<Tensor> tensor;
-    if (count_++ < kPositionalArguments) {
+    if (count_++ >= kPositionalArguments) {
+        tensor = stack_.Read<std::optional<Tensor>>();
+    } else if (IsListed(overload_, name)) {
+        lists_.emplace_back(name, stack_.Read<std::vector<Tensor>>());
+    } else {
         tensor = stack_.Read<Tensor>();
         if (!tensor->defined()) {  // torch lets None pass for a tensor; the host's checks do not
             tensor.reset();
         }
-    } else {
-        tensor = stack_.Read<std::optional<Tensor>>();
     }
     if (tensor.has_value()) {
-        field = ToView(*tensor);
-        tensors_.emplace_back(name, std::move(*tensor));
+        tensors_.push_back({name, std::move(*tensor), &field.emplace()});
+    }
+}
+
+void RequestReader::operator()(const char* name, OptionalLengths& field) {
+    if (overload_.lengths == LengthKind::kList) {
+        field = stack_.Read<std::optional<std::vector<std::int64_t>>>();
+    } else if (auto tensor = stack_.Read<std::optional<Tensor>>()) {
+        lengths_.push_back({name, std::move(*tensor), &field});
+    }
+}
+
+void RequestReader::operator()(const char* name, OptionalTensorList& field, const OptionalTensor&) {
+    for (auto& [listed, tensors] : lists_) {
+        if (std::strcmp(listed, name) != 0) {
+            continue;
+        }
+        field.emplace(tensors.size());
+        for (std::size_t i = 0; i < tensors.size(); ++i) {
+            tensors_.push_back({Concat(name, "[", i, "]"), std::move(tensors[i]), &(*field)[i]});
+        }
     }
 }
 

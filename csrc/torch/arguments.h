@@ -8,37 +8,43 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "block_sparse_attention_v2/arguments.h"
-#include "fused_infer_attention_score_v2/arguments.h"
-#include "prompt_flash_attention/arguments.h"
+#include "common/lengths.h"
+#include "common/status.h"
+#include "common/tensor.h"
+#include "torch/overloads.h"
 
 namespace ascend_attention::torch_door {
 
 // The three tensors that the document wants by position; everything behind them is keyword-only.
 inline constexpr int kPositionalArguments = 3;
 
-// How torch reads lengths from Python. For each entry of SymInt[] it asks whether that is a symbol of a compiled graph,
-// which takes four times as long as int[] does; an int[] cannot hold one.
-inline constexpr const char* kSymbolicLengths = "SymInt[]?";
-inline constexpr const char* kPlainLengths = "int[]?";
+// The arguments that an overload with lists of tensors takes as such.
+inline bool IsListed(const Overload& overload, const char* name) {
+    return overload.tensor_lists && (std::strcmp(name, "key") == 0 || std::strcmp(name, "value") == 0);
+}
 
 // Writes "Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, ..." with the request's own defaults.
 // `stated`: keyword arguments without a default.
 class SchemaWriter {
 public:
-    SchemaWriter(const char* lengths, std::initializer_list<const char*> stated) : lengths_(lengths), stated_(stated) {}
+    SchemaWriter(const Overload& overload, std::initializer_list<const char*> stated)
+        : overload_(overload), stated_(stated) {}
 
     void operator()(const char* name, const OptionalTensor&) {
         const bool positional = count_ < kPositionalArguments;
-        Add(positional ? "Tensor" : "Tensor?", name, positional ? "" : "None");
+        const char* type = IsListed(overload_, name) ? "Tensor[]" : "Tensor";
+        Add(positional ? type : "Tensor?", name, positional ? "" : "None");
     }
-    void operator()(const char* name, const OptionalLengths&) { Add(lengths_, name, "None"); }
+    void operator()(const char* name, const OptionalLengths&) {
+        Add(overload_.lengths == LengthKind::kList ? "SymInt[]?" : "Tensor?", name, "None");
+    }
     void operator()(const char* name, const std::optional<std::int64_t>&) { Add("int?", name, "None"); }
     void operator()(const char* name, std::int64_t value) { Add("int", name, std::to_string(value)); }
     void operator()(const char* name, double value) { Add("float", name, std::to_string(value)); }
@@ -56,19 +62,37 @@ private:
         ++count_;
     }
 
-    const char* lengths_;
+    const Overload& overload_;
     std::initializer_list<const char*> stated_;
     int count_ = 0;
     std::string text_;
 };
 
-TensorView ToView(const torch::stable::Tensor& tensor);
+// A tensor argument, the name that a refusal calls it by ("query", "key[3]"), and the view of it in the request, which
+// is filled once every argument has been taken.
+struct TensorArgument {
+    std::string name;
+    torch::stable::Tensor tensor;
+    TensorView* view;
+};
+
+// Lengths in a tensor, and where in the request they go.
+struct LengthTensor {
+    const char* name;
+    torch::stable::Tensor tensor;
+    OptionalLengths* lengths;
+};
 
 // A request and the references that keep its tensors alive. (Hidden, as the ABI layer it holds is.)
 template <class Request>
 struct __attribute__((visibility("hidden"))) Arguments {
+    Arguments() = default;
+    Arguments(const Arguments&) = delete;  // the rest points into the request
+    Arguments& operator=(const Arguments&) = delete;
+
     Request request;
-    std::vector<std::pair<std::string, torch::stable::Tensor>> tensors;
+    std::vector<TensorArgument> tensors;
+    std::vector<LengthTensor> lengths;
 };
 
 // Takes arguments off the stack, in order. Every argument must be taken, also when the call is going to be refused:
@@ -78,7 +102,7 @@ public:
     explicit StackReader(StableIValue* stack) : next_(stack) {}
 
     template <class Request>
-    Arguments<Request> ReadRequest();
+    void ReadRequest(const Overload& overload, Arguments<Request>* arguments);
     template <class T>
     T Read() {
         return torch::stable::detail::to<T>(*next_++);
@@ -88,33 +112,47 @@ private:
     StableIValue* next_;
 };
 
-// Visitor that fills a request from the stack.
+// Visitor that fills a request from the stack. Refuses nothing: there may be arguments left to take.
 class RequestReader {
 public:
-    using Tensors = std::vector<std::pair<std::string, torch::stable::Tensor>>;
-
-    RequestReader(StackReader& stack, Tensors& tensors) : stack_(stack), tensors_(tensors) {}
+    RequestReader(const Overload& overload, StackReader* stack, std::vector<TensorArgument>* tensors,
+                  std::vector<LengthTensor>* lengths)
+        : overload_(overload), stack_(*stack), tensors_(*tensors), lengths_(*lengths) {}
 
     void operator()(const char* name, OptionalTensor& field);
-    void operator()(const char*, OptionalLengths& field) {
-        field = stack_.Read<std::optional<std::vector<std::int64_t>>>();
-    }
+    void operator()(const char* name, OptionalLengths& field);
     template <class Field>
     void operator()(const char*, Field& field) {
         field = stack_.Read<Field>();
     }
+    // For VisitTensorLists, which comes last.
+    void operator()(const char* name, OptionalTensorList& list, const OptionalTensor&);
 
 private:
+    const Overload& overload_;
     StackReader& stack_;
-    Tensors& tensors_;
+    std::vector<TensorArgument>& tensors_;
+    std::vector<LengthTensor>& lengths_;
+    std::vector<std::pair<const char*, std::vector<torch::stable::Tensor>>> lists_;
     int count_ = 0;
 };
 
 template <class Request>
-Arguments<Request> StackReader::ReadRequest() {
-    Arguments<Request> arguments;
-    VisitArguments(arguments.request, RequestReader(*this, arguments.tensors));
-    return arguments;
+void StackReader::ReadRequest(const Overload& overload, Arguments<Request>* arguments) {
+    RequestReader reader(overload, this, &arguments->tensors, &arguments->lengths);
+    VisitArguments(arguments->request, reader);
+    if constexpr (kHasTensorLists<Request>) {
+        VisitTensorLists(arguments->request, reader);
+    }
 }
+
+// Throws doors::Refusal.
+void Refuse(const char* op, StatusCode code, const std::string& name, const std::string& given,
+            const std::string& allowed);
+// Refuses None, and tensors whose elements are not in this process' memory.
+void RefuseUnreadable(const char* op, const std::string& name, const torch::stable::Tensor& tensor);
+TensorView ToView(const torch::stable::Tensor& tensor);
+// The elements of a tensor of integers with one dimension; every other is refused.
+Lengths ReadLengths(const char* op, const char* name, const torch::stable::Tensor& tensor);
 
 }  // namespace ascend_attention::torch_door

@@ -4,7 +4,9 @@
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
 
+#include <cstdint>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +22,7 @@ namespace {
 using doors::AttentionCall;
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
+using torch::stable::detail::StableLibrary;
 using torch::stable::detail::from;
 
 // Runs a kernel. Torch makes a RuntimeError of whatever it throws; the original waits for the package function.
@@ -50,60 +53,40 @@ ScalarType ToScalarType(DType dtype) {
     }
 }
 
-void Refuse(const char* op, StatusCode code, const std::string& name, const std::string& given,
-            const std::string& allowed) {
-    doors::ThrowUnlessOk(Status{code, op, name, "", given, allowed, ""});
+// A tensor for the kernel to write.
+TensorView ToWritableView(const char* op, const std::string& name, const Tensor& tensor) {
+    RefuseUnreadable(op, name, tensor);
+    tensor.mutable_data_ptr();  // a lazy copy gets memory of its own, before the view says where it is
+    return ToView(tensor);
 }
 
-void RefuseAbsent(const char* op, const std::string& name, const Tensor& tensor) {
-    if (!tensor.defined()) {
-        Refuse(op, StatusCode::kNullPointer, name, "None", "a tensor");
-    }
-}
-
-// Refuses tensors whose elements are not in this process' memory.
-void RefuseUnreadable(const char* op, const std::string& name, const Tensor& tensor) {
-    if (!tensor.is_cpu()) {
-        Refuse(op, StatusCode::kInvalidParameter, name, "a tensor that is not on the CPU",
-               "all tensors on the device of query");
-    }
-    // A storage can be resized under a tensor that keeps its shape.
-    std::int64_t available = 0;
-    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_size(tensor.get(), &available));
-    const auto sizes = tensor.sizes();
-    const auto strides = tensor.strides();
-    std::int64_t end = tensor.numel() == 0 ? 0 : tensor.storage_offset() + 1;
-    for (std::size_t axis = 0; end > 0 && axis < sizes.size(); ++axis) {
-        end += (sizes[axis] - 1) * strides[axis];
-    }
-    const std::int64_t needed = end * static_cast<std::int64_t>(tensor.element_size());
-    if (available < needed) {
-        Refuse(op, StatusCode::kInvalidParameter, name,
-               "a tensor whose storage has " + std::to_string(available) + " bytes",
-               "a tensor with memory for all its elements (" + std::to_string(needed) + " bytes)");
-    }
-}
+void* Address(const TensorView& view) { return const_cast<void*>(view.data); }
 
 // The kernels of one operator, on torch's stack.
 template <class Request>
 struct Kernels {
     // The request moves into the call; the tensors that it looks at stay in `arguments`.
-    static AttentionCall MakeCall(Arguments<Request>& arguments) {
-        for (const auto& [name, tensor] : arguments.tensors) {
-            RefuseUnreadable(Request::kOperator, name, tensor);
+    static AttentionCall MakeCall(Arguments<Request>* arguments) {
+        for (const TensorArgument& argument : arguments->tensors) {
+            RefuseUnreadable(Request::kOperator, argument.name, argument.tensor);
+            *argument.view = ToView(argument.tensor);
         }
-        return AttentionCall(std::move(arguments.request), static_cast<int>(torch::stable::get_num_threads()));
+        for (const LengthTensor& argument : arguments->lengths) {
+            *argument.lengths = ReadLengths(Request::kOperator, argument.name, argument.tensor);
+        }
+        return AttentionCall(std::move(arguments->request), static_cast<int>(torch::stable::get_num_threads()));
     }
 
     static Tensor NewTensor(const Arguments<Request>& arguments, const OutputSpec& spec) {
-        return torch::stable::new_empty(arguments.tensors.front().second, spec.shape, ToScalarType(spec.dtype));
+        return torch::stable::new_empty(arguments.tensors.front().tensor, spec.shape, ToScalarType(spec.dtype));
     }
 
     // op(...) -> (Tensor attention_out, Tensor softmax_lse), or attention_out alone
-    static void Functional(StableIValue* stack, std::uint64_t, std::uint64_t) {
-        auto arguments = StackReader(stack).ReadRequest<Request>();
+    static void Functional(const Overload& overload, StableIValue* stack) {
+        Arguments<Request> arguments;
+        StackReader(stack).ReadRequest(overload, &arguments);
         Guarded([&] {
-            const AttentionCall call = MakeCall(arguments);
+            const AttentionCall call = MakeCall(&arguments);
             const Tensor attention_out = NewTensor(arguments, call.outputs().attention_out);
             if constexpr (Request::kHasLse) {
                 const Tensor softmax_lse = NewTensor(arguments, call.outputs().softmax_lse);
@@ -117,9 +100,10 @@ struct Kernels {
     }
 
     // op.out(..., workspace, attention_out, softmax_lse) -> (), the last one only where the operator has it
-    static void Out(StableIValue* stack, std::uint64_t, std::uint64_t) {
+    static void Out(const Overload& overload, StableIValue* stack) {
+        Arguments<Request> arguments;
         StackReader reader(stack);
-        auto arguments = reader.ReadRequest<Request>();
+        reader.ReadRequest(overload, &arguments);
         const auto workspace = reader.Read<std::optional<Tensor>>();
         const Tensor attention_out = reader.Read<Tensor>();
         std::optional<Tensor> softmax_lse;
@@ -128,93 +112,96 @@ struct Kernels {
         }
         Guarded([&] {
             const char* op = Request::kOperator;
-            const AttentionCall call = MakeCall(arguments);
-            RefuseAbsent(op, "attention_out", attention_out);
-            TensorView lse_view;
+            const AttentionCall call = MakeCall(&arguments);
+            const TensorView out = ToWritableView(op, "attention_out", attention_out);
+            TensorView lse;
             if (softmax_lse.has_value()) {
-                RefuseAbsent(op, "softmax_lse", *softmax_lse);
+                lse = ToWritableView(op, "softmax_lse", *softmax_lse);
             }
-            RefuseUnreadable(op, "attention_out", attention_out);
-            if (softmax_lse.has_value()) {
-                RefuseUnreadable(op, "softmax_lse", *softmax_lse);
-                lse_view = ToView(*softmax_lse);
-            }
-            std::optional<TensorView> workspace_view;
+            TensorView scratch;
             if (workspace.has_value()) {
-                RefuseUnreadable(op, "workspace", *workspace);
-                workspace_view = ToView(*workspace);
+                scratch = ToWritableView(op, "workspace", *workspace);
             }
-            const bool wants_lse = call.AcceptsBuffers(ToView(attention_out), lse_view,
-                                                       workspace_view.has_value() ? &*workspace_view : nullptr);
-            call.Run(attention_out.data_ptr(), wants_lse ? softmax_lse->data_ptr() : nullptr,
-                     workspace.has_value() ? workspace->data_ptr() : nullptr);
+            const bool wants_lse = call.AcceptsBuffers(out, lse, workspace.has_value() ? &scratch : nullptr);
+            call.Run(Address(out), wants_lse ? Address(lse) : nullptr, Address(scratch));
         });
     }
 
     // op_get_max_workspace(...) -> Tensor
-    static void MaxWorkspace(StableIValue* stack, std::uint64_t, std::uint64_t) {
-        auto arguments = StackReader(stack).ReadRequest<Request>();
+    static void MaxWorkspace(const Overload& overload, StableIValue* stack) {
+        Arguments<Request> arguments;
+        StackReader(stack).ReadRequest(overload, &arguments);
         Guarded([&] {
-            OutputSpec bytes;
-            bytes.shape = {static_cast<std::int64_t>(MakeCall(arguments).MaxWorkspaceBytes())};
-            stack[0] = from(torch::stable::new_empty(arguments.tensors.front().second, bytes.shape, ScalarType::Byte));
+            const Shape bytes = {static_cast<std::int64_t>(MakeCall(&arguments).MaxWorkspaceBytes())};
+            stack[0] = from(torch::stable::new_empty(arguments.tensors.front().tensor, bytes, ScalarType::Byte));
         });
-    }
-
-    template <class Library>
-    static void Define(Library& library) {
-        // First those with symbols: a packet takes the first overload that fits, and int[] would make a constant of a
-        // symbol. The others are for calls that cannot hold one, and are named by the caller.
-        DefineOverloads(library, kSymbolicLengths, "", ".out");
-        DefineOverloads(library, kPlainLengths, ".ints", ".out_ints");
-    }
-
-    template <class Library>
-    static void Implement(Library& library) {
-        const std::string name = Request::kOperator;
-        for (const char* overload : {"", ".ints"}) {
-            library.impl((name + overload).c_str(), &Functional);
-            library.impl((name + "_get_max_workspace" + overload).c_str(), &MaxWorkspace);
-        }
-        for (const char* overload : {".out", ".out_ints"}) {
-            library.impl((name + overload).c_str(), &Out);
-        }
-    }
-
-private:
-    template <class Library>
-    static void DefineOverloads(Library& library, const char* lengths, const char* functional, const char* out) {
-        const std::string name = Request::kOperator;
-        SchemaWriter writer(lengths, Request::kStated);
-        const Request defaults;
-        VisitArguments(defaults, writer);
-        const std::string& arguments = writer.text();
-        const char* results = Request::kHasLse ? "(Tensor attention_out, Tensor softmax_lse)" : "Tensor";
-        const char* buffers =
-            Request::kHasLse ? "Tensor(a!) attention_out, Tensor(b!) softmax_lse" : "Tensor(a!) attention_out";
-        library.def((name + functional + "(" + arguments + ") -> " + results).c_str());
-        // Returns nothing: torch.compile functionalises operators that mutate arguments, not operators that return
-        // them. workspace is not marked as written: its content means nothing before the call or after it.
-        library.def((name + out + "(" + arguments + ", Tensor? workspace=None, " + buffers + ") -> ()").c_str());
-        library.def((name + "_get_max_workspace" + functional + "(" + arguments + ") -> Tensor").c_str());
     }
 };
 
-using FusedInferAttentionScoreV2 = Kernels<FusedInferAttentionScoreV2Request>;
-using PromptFlashAttention = Kernels<PromptFlashAttentionRequest>;
-using BlockSparseAttentionV2 = Kernels<BlockSparseAttentionV2Request>;
+// The kernel `body` of one overload, as torch takes it.
+template <std::size_t index, void (*body)(const Overload&, StableIValue*)>
+void Kernel(StableIValue* stack, std::uint64_t, std::uint64_t) {
+    body(kOverloads[index], stack);
+}
+
+template <class Request, std::size_t index>
+void ImplementOverload(StableLibrary& library) {
+    constexpr const Overload& overload = kOverloads[index];
+    if constexpr (Has<Request>(overload)) {
+        const std::string name = Request::kOperator;
+        library.impl(Qualified(name, overload.name).c_str(), &Kernel<index, &Kernels<Request>::Functional>);
+        library.impl(Qualified(name, overload.out_name).c_str(), &Kernel<index, &Kernels<Request>::Out>);
+        library.impl(Qualified(name + "_get_max_workspace", overload.name).c_str(),
+                     &Kernel<index, &Kernels<Request>::MaxWorkspace>);
+    }
+}
+
+template <class Request, std::size_t... indices>
+void ImplementOverloads(StableLibrary& library, std::index_sequence<indices...>) {
+    (ImplementOverload<Request, indices>(library), ...);
+}
+
+template <class Request>
+void Implement(StableLibrary& library) {
+    ImplementOverloads<Request>(library, std::make_index_sequence<std::size(kOverloads)>());
+}
+
+template <class Request>
+void Define(StableLibrary& library) {
+    const std::string name = Request::kOperator;
+    const char* results = Request::kHasLse ? "(Tensor attention_out, Tensor softmax_lse)" : "Tensor";
+    const char* buffers =
+        Request::kHasLse ? "Tensor(a!) attention_out, Tensor(b!) softmax_lse" : "Tensor(a!) attention_out";
+    for (const Overload& overload : kOverloads) {
+        if (!Has<Request>(overload)) {
+            continue;
+        }
+        SchemaWriter writer(overload, Request::kStated);
+        const Request defaults;
+        VisitArguments(defaults, writer);
+        const std::string arguments = "(" + writer.text();
+        const auto define = [&](const std::string& schema) { library.def(schema.c_str()); };
+        define(Qualified(name, overload.name) + arguments + ") -> " + results);
+        // Returns nothing: torch.compile functionalises operators that mutate arguments, not operators that return
+        // them. workspace is not marked as written: its content means nothing before the call or after it.
+        define(Qualified(name, overload.out_name) + arguments + ", Tensor? workspace=None, " + buffers + ") -> ()");
+        define(Qualified(name + "_get_max_workspace", overload.name) + arguments + ") -> Tensor");
+    }
+}
 
 }  // namespace
 }  // namespace ascend_attention::torch_door
 
 STABLE_TORCH_LIBRARY(ascend_attention, library) {
-    ascend_attention::torch_door::FusedInferAttentionScoreV2::Define(library);
-    ascend_attention::torch_door::PromptFlashAttention::Define(library);
-    ascend_attention::torch_door::BlockSparseAttentionV2::Define(library);
+    using namespace ascend_attention;
+    torch_door::Define<FusedInferAttentionScoreV2Request>(library);
+    torch_door::Define<PromptFlashAttentionRequest>(library);
+    torch_door::Define<BlockSparseAttentionV2Request>(library);
 }
 
 STABLE_TORCH_LIBRARY_IMPL(ascend_attention, CPU, library) {
-    ascend_attention::torch_door::FusedInferAttentionScoreV2::Implement(library);
-    ascend_attention::torch_door::PromptFlashAttention::Implement(library);
-    ascend_attention::torch_door::BlockSparseAttentionV2::Implement(library);
+    using namespace ascend_attention;
+    torch_door::Implement<FusedInferAttentionScoreV2Request>(library);
+    torch_door::Implement<PromptFlashAttentionRequest>(library);
+    torch_door::Implement<BlockSparseAttentionV2Request>(library);
 }

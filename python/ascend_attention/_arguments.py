@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from array import array
 from collections.abc import Mapping, Sequence
@@ -83,9 +84,23 @@ def as_text(function: str, argument: str, value: Any) -> str:
 
 def as_lengths(function: str, argument: str, value: Any) -> list[int] | None:
     """A list or tuple of ints, or a one-dimensional integer array or torch tensor, strided slices included."""
-    if value is None:
-        return None
+    return None if value is None else memoryview(_packed_lengths(function, argument, value)).cast("q").tolist()
+
+
+def as_length_tensor(torch: Any, function: str, argument: str, value: Any) -> Any:
+    """The same as a tensor that the torch operators take: the tensor that was given, if it is such a one."""
+    if is_plain(torch, value) and value.dtype in _length_types(torch):
+        return value
+    packed = _packed_lengths(function, argument, value)
+    return torch.frombuffer(packed, dtype=torch.int64) if packed else torch.empty(0, dtype=torch.int64, device="cpu")
+
+
+def _packed_lengths(function: str, argument: str, value: Any) -> bytearray:
+    """The same as 64-bit integers in one piece of memory; not for None."""
     allowed = "a list, tuple, torch.Tensor or numpy.ndarray of ints, or None"
+    packed = _core.pack_integers(value)
+    if packed is not None:
+        return packed
     if (
         hasattr(value, "tolist") and hasattr(value, "ndim") and not isinstance(value, memoryview)
     ):  # NumPy array or torch tensor
@@ -100,18 +115,25 @@ def as_lengths(function: str, argument: str, value: Any) -> list[int] | None:
             refuse(function, argument, given, "a dense tensor whose values can be read")
     elif not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
         refuse_type(function, argument, value, allowed)
-    lengths = list(value)
-    if set(map(type, lengths)) == {int} and _are_of_64_bits(lengths):  # hundreds of them: not one by one
-        return lengths
-    return [as_int(function, f"{argument}[{position}]", length) for position, length in enumerate(lengths)]
+    numbers = [as_int(function, f"{argument}[{position}]", length) for position, length in enumerate(value)]
+    return bytearray(array("q", numbers).tobytes())
 
 
-def _are_of_64_bits(numbers: list[int]) -> bool:
-    try:
-        array("q", numbers)
-    except OverflowError:
-        return False
-    return True
+@functools.cache
+def _length_types(torch: Any) -> frozenset[Any]:
+    """csrc/torch/arguments.cpp reads these."""
+    return frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8))
+
+
+def is_plain(torch: Any, tensor: Any) -> bool:
+    """Whether it is a dense tensor on the CPU and nothing more than that, as nearly every one is."""
+    return (
+        (type(tensor) is torch.Tensor or type(tensor) is torch.nn.Parameter)
+        and tensor.is_cpu
+        and tensor.layout is torch.strided
+        and not tensor.is_nested
+        and not tensor.is_quantized
+    )
 
 
 def _kind_of_tensor(tensor: Any) -> str:

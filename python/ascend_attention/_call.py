@@ -17,6 +17,9 @@ from ascend_attention import _settings as _settings  # calls ask it how to run
 from ascend_attention._errors import NOT_SUPPORTED, AttentionError
 
 
+_REQUIRED = ("query", "key", "value")
+
+
 @dataclass(frozen=True)
 class Signature:
     """An operator's arguments by the kind of value they take."""
@@ -39,33 +42,52 @@ def run(signature: Signature, arguments: dict[str, Any]) -> Any:
     if torch is None:
         return _run_numpy(signature, normalised(signature, arguments))
     if torch.compiler.is_compiling():
-        # Only the operator can be in a graph. Types and values are checked by its schema, its fake and its kernel.
-        # Lengths in a tensor are not known while a graph is made: reading them ends the graph, or fails in fullgraph.
-        for name in signature.lengths:
-            if hasattr(arguments[name], "tolist"):
-                arguments[name] = arguments[name].tolist()
-        return getattr(torch.ops.ascend_attention, signature.name).default(**arguments)
+        return _run_traced(signature, torch, arguments)
     if _any_torch(signature, torch, arguments):
-        return _run_torch(signature, torch, normalised(signature, arguments))
+        return _run_torch(signature, torch, arguments)
     return _run_numpy(signature, normalised(signature, arguments))
 
 
 def normalised(signature: Signature, arguments: dict[str, Any]) -> dict[str, Any]:
     """Numbers, texts and lengths as plain Python values. Arguments that a function does not have stay absent."""
+    result = _numbers_normalised(signature, arguments)
+    for name in signature.lengths:
+        if name in result:
+            result[name] = _arguments.as_lengths(signature.name, name, result[name])
+    return result
+
+
+def _numbers_normalised(signature: Signature, arguments: dict[str, Any]) -> dict[str, Any]:
     result = dict(arguments)
     for names, convert in (
         (signature.ints, _arguments.as_int),
         (signature.optional_ints, _arguments.as_optional_int),
-        (signature.lengths, _arguments.as_lengths),
         (signature.floats, _arguments.as_float),
         (signature.texts, _arguments.as_text),
         (signature.bools, _arguments.as_bool),
     ):
         for name in names:
-            if name not in result:
-                continue
-            result[name] = convert(signature.name, name, result[name])
+            if name in result:
+                result[name] = convert(signature.name, name, result[name])
     return result
+
+
+def _said(signature: Signature, torch: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What differs from the defaults, numbers and texts as plain Python values: torch takes its time for the others."""
+    numbers = _numbers(signature, torch)
+    said = {name: value for name, value in arguments.items() if value is not None or name in numbers}
+    for name, default in numbers.items():
+        if said[name] == default and type(said[name]) is type(default):
+            del said[name]
+    return _numbers_normalised(signature, said)
+
+
+@functools.cache
+def _numbers(signature: Signature, torch: Any) -> dict[str, Any]:
+    """The numbers and texts that an operator always has, and their defaults; None where the caller has to say one."""
+    names = {*signature.ints, *signature.floats, *signature.texts, *signature.bools}
+    arguments = getattr(torch.ops.ascend_attention, signature.name).default._schema.arguments
+    return {a.name: a.default_value for a in arguments if a.name in names}
 
 
 def shapes_described(signature: Signature, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +112,7 @@ def _each(tensors: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str, A
     }
 
 
-def _entries(tensors: dict[str, Any]) -> dict[str, Any]:
+def entries(tensors: dict[str, Any]) -> dict[str, Any]:
     """The tensors by name, entries of lists as "key[0]"."""
     result: dict[str, Any] = {}
     for name, tensor in tensors.items():
@@ -104,7 +126,7 @@ def _entries(tensors: dict[str, Any]) -> dict[str, Any]:
 def _any_torch(signature: Signature, torch: Any, arguments: dict[str, Any]) -> bool:
     if any(isinstance(arguments.get(name), torch.Tensor) for name in signature.tensors):
         return True
-    return any(isinstance(tensor, torch.Tensor) for tensor in _entries(_given(signature, arguments)).values())
+    return any(isinstance(tensor, torch.Tensor) for tensor in entries(_given(signature, arguments)).values())
 
 
 def _shape_descriptors(tensors: dict[str, Any]) -> dict[str, Any]:
@@ -131,7 +153,7 @@ def _given_tensors(signature: Signature, arguments: dict[str, Any], kind: type, 
     for name, tensor in tensors.items():
         if isinstance(tensor, list) and name not in signature.lists:
             _arguments.refuse_type(signature.name, name, tensor, allowed)
-    for name, tensor in _entries(tensors).items():
+    for name, tensor in entries(tensors).items():
         if not isinstance(tensor, kind):
             _arguments.refuse_type(signature.name, name, tensor, allowed)
     return tensors
@@ -139,21 +161,21 @@ def _given_tensors(signature: Signature, arguments: dict[str, Any], kind: type, 
 
 def _torch_tensors(signature: Signature, torch: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     tensors = _given_tensors(signature, arguments, torch.Tensor, "a torch.Tensor, as the other tensors are")
-    entries = _entries(tensors)
-    for name, tensor in entries.items():
+    named = entries(tensors)
+    for name, tensor in named.items():
         if tensor.device.type not in ("cpu", "meta"):
             _arguments.refuse(
                 signature.name, name, f"a tensor on {tensor.device}",
                 "tensors on cpu (simulated run); kernels for other devices are not built yet", NOT_SUPPORTED,
             )  # fmt: skip
-    _arguments.require_one_device(signature.name, entries)
-    _arguments.require_dense(signature.name, entries)
+    _arguments.require_one_device(signature.name, named)
+    _arguments.require_dense(signature.name, named)
     return tensors
 
 
 def _numpy_arrays(signature: Signature, arguments: dict[str, Any]) -> dict[str, Any]:
     arrays = _given_tensors(signature, arguments, np.ndarray, "a numpy.ndarray or torch.Tensor, all of one kind")
-    for name, array in _entries(arrays).items():
+    for name, array in entries(arrays).items():
         if isinstance(array, np.ma.MaskedArray):
             _arguments.refuse_type(signature.name, name, array, "a plain numpy.ndarray (hide keys with atten_mask)")
     return arrays
@@ -168,19 +190,31 @@ def _torch_derivative() -> Any:
 
 def _run_torch(signature: Signature, torch: Any, arguments: dict[str, Any]) -> Any:
     derivative = _torch_derivative()
-    tensors = _torch_tensors(signature, torch, arguments)
-    if not all(name in tensors for name in ("query", "key", "value")):
-        # The schema cannot express this call; the check that follows always refuses it.
-        _core.infer_outputs(signature.name, _described(signature, arguments, _shape_descriptors(tensors)))
-    if any(isinstance(tensor, list) for tensor in tensors.values()):
-        return _run_torch_lists(signature, torch, arguments, tensors)
+    operator = getattr(torch.ops.ascend_attention, signature.name)
+    given = _said(signature, torch, arguments)
+    tensors = _given(signature, given)
+    plain = all(_arguments.is_plain(torch, tensor) for tensor in tensors.values())
+    if plain and all(name in tensors for name in _REQUIRED):
+        for name in signature.lengths:
+            if name in given:
+                given[name] = _arguments.as_length_tensor(torch, signature.name, name, given[name])
+        overload = operator.tensor_lengths
+    else:
+        tensors = _torch_tensors(signature, torch, given)
+        for name in signature.lengths:
+            if name in given:
+                given[name] = _arguments.as_lengths(signature.name, name, given[name])
+        listed = [name for name, tensor in tensors.items() if isinstance(tensor, list)]
+        if not all(name in tensors for name in _REQUIRED) or listed not in ([], ["key", "value"]):
+            # The schemas cannot express this call; the check that follows always refuses it.
+            _core.infer_outputs(signature.name, _described(signature, given, _shape_descriptors(tensors)))
+        overload = operator.lists if listed else operator.default
     _core.forget_failure()
     try:
-        operator = getattr(torch.ops.ascend_attention, signature.name).ints  # lengths are plain by now
-        if derivative.can_be_asked_for(tensors.values()):
-            return operator(**arguments)
+        if derivative.kernels_pass_by() or derivative.can_be_asked_for(entries(tensors).values()):
+            return overload(**given)
         with derivative.below_autograd():
-            return operator(**arguments)
+            return overload(**given)
     except RuntimeError as error:
         if isinstance(error.__cause__, AttentionError):  # from the fake kernel
             raise error.__cause__ from None
@@ -190,18 +224,24 @@ def _run_torch(signature: Signature, torch: Any, arguments: dict[str, Any]) -> A
         raise failure from None
 
 
-def _run_torch_lists(signature: Signature, torch: Any, arguments: dict[str, Any], tensors: dict[str, Any]) -> Any:
-    """The schema has no lists of tensors: the same call without torch's dispatcher."""
-    query = tensors["query"]
-    call = _core.AttentionCall(
-        signature.name, _described(signature, arguments, _shape_descriptors(tensors)), torch.get_num_threads()
-    )
-    out_shape, out_dtype, lse_shape, lse_dtype = call.outputs()
-    attention_out = query.new_empty(out_shape, dtype=getattr(torch, out_dtype))
-    softmax_lse = query.new_empty(lse_shape, dtype=getattr(torch, lse_dtype))
-    if query.device.type != "meta":
-        call.run(attention_out.data_ptr(), softmax_lse.data_ptr())
-    return attention_out, softmax_lse
+def _run_traced(signature: Signature, torch: Any, arguments: dict[str, Any]) -> Any:
+    """Only the operator can be in a graph. Types and values are checked by its schema, its fake and its kernel."""
+    operator = getattr(torch.ops.ascend_attention, signature.name)
+    lengths = [arguments[name] for name in signature.lengths]
+    if any(isinstance(arguments[name], (list, tuple)) for name in signature.lists):
+        overload = operator.lists
+    elif any(isinstance(value, torch.Tensor) for value in lengths):
+        overload = operator.tensor_lengths
+    else:
+        overload = operator.default
+    for name, value in zip(signature.lengths, lengths, strict=True):
+        if overload is operator.tensor_lengths:
+            if value is not None and not isinstance(value, torch.Tensor):
+                arguments[name] = torch.tensor(value, dtype=torch.int64)
+        elif hasattr(value, "tolist"):
+            # The graph has to know these: reading them ends it, or fails in fullgraph.
+            arguments[name] = value.tolist()
+    return overload(**arguments)
 
 
 def _failure_of_kernel() -> Exception | None:

@@ -7,17 +7,31 @@ on tensors that require a gradient works; asking for the gradient raises, in com
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch.autograd import forward_ad
 
-_CPU = torch._C.DispatchKey.CPU
-_BELOW = torch._C._after_ADInplaceOrView_keyset
+_BELOW_AUTOGRAD = torch._C._after_autograd_keyset
+_BELOW_VIEWS = torch._C._after_ADInplaceOrView_keyset
 _libraries: list[Any] = []  # what a library registers ends with it
+
+
+_PASS_BY = Path(__file__).with_name(f"_torch_pass_by-{torch.__version__}.so")
+
+
+@functools.cache
+def kernels_pass_by() -> bool:
+    """Loads the C++ part of this module, if it was built with the torch that is running (csrc/torch/pass_by)."""
+    if not _PASS_BY.exists():
+        return False
+    torch.ops.load_library(str(_PASS_BY))
+    return True
 
 
 def can_be_asked_for(tensors: Iterable[torch.Tensor]) -> bool:
@@ -30,15 +44,16 @@ def can_be_asked_for(tensors: Iterable[torch.Tensor]) -> bool:
 
 
 def below_autograd() -> AbstractContextManager[Any]:
-    """Calls inside pass by the kernels of this module, which are Python and cost as much as all else before a launch.
-
-    For calls of whose results no derivative ``can_be_asked_for``.
-    """
+    """Calls inside pass by the kernels of this module. For those of which no derivative ``can_be_asked_for``."""
     return torch._C._AutoDispatchBelowAutograd()
 
 
-def refuse_derivatives(namespace: str, name: str) -> None:
-    """For the operator `name` and its out-variant, and for both with lengths that are plain integers."""
+def refuse_derivatives(namespace: str, name: str, overloads: Iterable[tuple[str, str]]) -> None:
+    """For the operator `name`; `overloads`: the names of its overloads, each with that of its out-variant.
+
+    If ``kernels_pass_by``, kernels in C++ stand on the operator. What they do not decide they hand to another operator
+    with the same arguments, on which those of this module stand then.
+    """
     library = torch.library.Library(namespace, "FRAGMENT")
     _libraries.append(library)
     packet = getattr(getattr(torch.ops, namespace), name)
@@ -66,24 +81,20 @@ def refuse_derivatives(namespace: str, name: str) -> None:
             wanted = zip(ctx.sizes, ctx.needs_input_grad[1:], strict=True)
             return None, *(backward(gradients[0], size) if needed else None for size, needed in wanted)
 
-    def redispatch(overload: Any, plain: Any, keys: Any, *positional: Any, **keywords: Any) -> Any:
-        """The next kernel. Only a kernel that runs, not one that traces, gets its lengths the faster way."""
-        below = keys & _BELOW
-        following = plain if below.highestPriorityTypeId() == _CPU else overload
+    def redispatch(overload: Any, keys: Any, *positional: Any, **keywords: Any) -> Any:
         with below_autograd():
-            return following.redispatch(below, *positional, **keywords)
+            return overload.redispatch(keys & _BELOW_AUTOGRAD, *positional, **keywords)
 
     def functional(overload: Any, keys: Any, *positional: Any, **keywords: Any) -> Any:
         tensors = _tensors(positional, keywords)
         if not can_be_asked_for(tensors):
-            return redispatch(overload, packet.ints, keys, *positional, **keywords)
+            return redispatch(overload, keys, *positional, **keywords)
         _refuse_tangents(tensors, message)
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
             if torch._C._are_functorch_transforms_active():  # torch.func.grad, vjp: somebody asks
                 raise RuntimeError(message)
-            call = partial(redispatch, overload, packet.ints, keys, *positional, **keywords)
-            return WithoutDerivative.apply(call, *tensors)
-        return redispatch(overload, packet.ints, keys, *positional, **keywords)
+            return WithoutDerivative.apply(partial(redispatch, overload, keys, *positional, **keywords), *tensors)
+        return redispatch(overload, keys, *positional, **keywords)
 
     def out(overload: Any, keys: Any, *positional: Any, **keywords: Any) -> Any:
         tensors = _tensors(positional, keywords)
@@ -94,12 +105,23 @@ def refuse_derivatives(namespace: str, name: str) -> None:
                     f"{name}.out: an out-variant takes no part in automatic differentiation, as with torch's own, "
                     "but one of the arguments requires a gradient. Call it under torch.no_grad()."
                 )
-        return redispatch(overload, packet.out_ints, keys, *positional, **keywords)
+        return redispatch(overload, keys, *positional, **keywords)
 
-    for kernel, overload in (
-        (functional, packet.default), (functional, packet.ints), (out, packet.out), (out, packet.out_ints)
-    ):  # fmt: skip
-        library.impl(overload, partial(kernel, overload), "Autograd", with_keyset=True)
+    def count_writes(overload: Any, keys: Any, *positional: Any, **keywords: Any) -> Any:
+        result = overload.redispatch(keys & _BELOW_VIEWS, *positional, **keywords)
+        written = [keywords[a.name] for a in overload._schema.arguments if a.alias_info and a.alias_info.is_write]
+        torch.autograd.graph.increment_version([tensor for tensor in written if tensor is not None])
+        return result
+
+    for pair in overloads:
+        for kernel, overload in zip((functional, out), (getattr(packet, o or "default") for o in pair), strict=True):
+            stands_on = str(overload._name)
+            if kernels_pass_by():
+                stands_on = stands_on.replace(name, f"{name}_refusing_derivatives")
+                library.define(str(overload._schema).replace(str(overload._name), stands_on, 1).split("::", 1)[1])
+            library.impl(stands_on.split("::", 1)[1], partial(kernel, overload), "Autograd", with_keyset=True)
+            if kernel is out and not kernels_pass_by():
+                library.impl(overload, partial(count_writes, overload), "ADInplaceOrView", with_keyset=True)
 
 
 def _raise(message: str) -> Any:
@@ -107,7 +129,10 @@ def _raise(message: str) -> Any:
 
 
 def _tensors(positional: Sequence[Any], keywords: dict[str, Any]) -> list[torch.Tensor]:
-    return [value for value in (*positional, *keywords.values()) if isinstance(value, torch.Tensor)]
+    tensors: list[torch.Tensor] = []
+    for value in (*positional, *keywords.values()):
+        tensors += [t for t in (value if isinstance(value, (list, tuple)) else (value,)) if isinstance(t, torch.Tensor)]
+    return tensors
 
 
 def _refuse_tangents(tensors: Sequence[torch.Tensor], message: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors and numbers that are not what they look like, and derivatives that do not exist."""
+"""Tensors and numbers that are not what they look like."""
 
 from __future__ import annotations
 
@@ -176,45 +176,3 @@ def test_dynamic_shapes_are_refused_in_the_same_words(rank: int, keywords: dict[
     with pytest.raises(RuntimeError) as refused:
         compiled(*arguments)
     assert str(eager.value) in str(refused.value)
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
-def test_derivatives_are_refused_when_they_are_asked_for() -> None:
-    query, key, value = inputs()
-    expected = function(query, key, value, **KEYWORDS)[0]
-    text = "npu_fused_infer_attention_score_v2 has no derivative"
-
-    def loss(tensor: torch.Tensor) -> torch.Tensor:
-        return function(tensor, key, value, **KEYWORDS)[0].float().sum() + tensor.float().sum()
-
-    for ask in (
-        lambda: torch.func.jvp(loss, (query,), (query,)),
-        lambda: torch.func.grad(loss)(query),
-        lambda: torch.func.vjp(loss, query),
-        lambda: loss(query.clone().requires_grad_()).backward(),
-    ):
-        with pytest.raises(RuntimeError, match=text):
-            ask()
-    wants = query.clone().requires_grad_()
-    assert torch.equal(function(wants, key, value, **KEYWORDS)[0], expected)
-    with torch.no_grad():
-        assert not function(wants, key, value, **KEYWORDS)[0].requires_grad
-    with torch.inference_mode():
-        assert torch.equal(function(wants, key, value, **KEYWORDS)[0], expected)
-    with pytest.raises(RuntimeError, match="out-variant takes no part in automatic differentiation"):
-        packet.out(wants, key, value, **KEYWORDS, **buffers())
-    with torch.no_grad():
-        packet.out(wants, key, value, **KEYWORDS, **buffers())
-
-
-def test_a_compiled_graph_refuses_only_its_backward_part() -> None:
-    torch._dynamo.reset()
-    query, key, value = inputs()
-    query.requires_grad_()
-    compiled = torch.compile(
-        lambda a: function(a, key, value, **KEYWORDS)[0].float() + a, fullgraph=True, backend="aot_eager"
-    )
-    result = compiled(query)
-    assert torch.equal(result, function(query, key, value, **KEYWORDS)[0].float() + query)
-    with pytest.raises(RuntimeError, match="has no derivative"):
-        result.sum().backward()

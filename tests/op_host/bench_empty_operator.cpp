@@ -19,7 +19,7 @@ using torch::stable::Tensor;
 // Takes each argument off the stack, whose owner we are, and lets go of it.
 class Discard {
 public:
-    explicit Discard(StableIValue* stack) : stack_(stack) {}
+    Discard(const Overload& overload, StableIValue* stack) : overload_(overload), stack_(stack) {}
 
     void operator()(const char*, const OptionalTensor&) {
         if (count_++ >= kPositionalArguments) {
@@ -29,7 +29,9 @@ public:
         }
     }
     void operator()(const char*, const OptionalLengths&) {  // without a look at the entries
-        if (const auto list = stack_.Read<std::optional<StableListHandle>>()) {
+        if (overload_.lengths == LengthKind::kTensor) {
+            stack_.Read<std::optional<Tensor>>();
+        } else if (const auto list = stack_.Read<std::optional<StableListHandle>>()) {
             TORCH_ERROR_CODE_CHECK(torch_delete_list(*list));
         }
     }
@@ -41,23 +43,25 @@ public:
     const Tensor& query() const { return query_; }
 
 private:
+    const Overload& overload_;
     StackReader stack_;
     int count_ = 0;
     Tensor query_;
 };
 
+template <std::size_t index>
 void Empty(StableIValue* stack, std::uint64_t, std::uint64_t) {
     static const FusedInferAttentionScoreV2Request names;
-    Discard discard(stack);
+    Discard discard(kOverloads[index], stack);
     VisitArguments(names, discard);
     stack[0] = torch::stable::detail::from(discard.query());
 }
 
-std::string Schema(const char* name, const char* lengths) {
-    SchemaWriter writer(lengths, FusedInferAttentionScoreV2Request::kStated);
+std::string Schema(const Overload& overload) {
+    SchemaWriter writer(overload, FusedInferAttentionScoreV2Request::kStated);
     const FusedInferAttentionScoreV2Request defaults;
     VisitArguments(defaults, writer);
-    return std::string(name) + "(" + writer.text() + ") -> Tensor";
+    return Qualified("empty", overload.name) + "(" + writer.text() + ") -> Tensor";
 }
 
 }  // namespace
@@ -65,11 +69,12 @@ std::string Schema(const char* name, const char* lengths) {
 
 STABLE_TORCH_LIBRARY(ascend_attention_bench, library) {
     using namespace ascend_attention::torch_door;
-    library.def(Schema("empty", kSymbolicLengths).c_str());
-    library.def(Schema("empty.ints", kPlainLengths).c_str());
+    library.def(Schema(kOverloads[0]).c_str());
+    library.def(Schema(kOverloads[1]).c_str());
 }
 
 STABLE_TORCH_LIBRARY_IMPL(ascend_attention_bench, CPU, library) {
-    library.impl("empty", &ascend_attention::torch_door::Empty);
-    library.impl("empty.ints", &ascend_attention::torch_door::Empty);
+    using namespace ascend_attention::torch_door;
+    library.impl("empty", &Empty<0>);
+    library.impl(Qualified("empty", kOverloads[1].name).c_str(), &Empty<1>);
 }
