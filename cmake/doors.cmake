@@ -50,12 +50,13 @@ if(ASCEND_ATTENTION_TORCH_DIR)
   build_with_torch(_torch_ops)
   install(TARGETS _torch_ops LIBRARY DESTINATION .)
 
-  # The C++ interface of one release, which wants C++20 from some release on. torch_ops.py looks for the file by the
-  # name of the release that is running.
+  # The C++ interface of one release, which wants C++20 from some release on. _torch_derivative.py looks for the file by
+  # the version that is running.
   file(STRINGS ${ASCEND_ATTENTION_TORCH_DIR}/version.py torch_version REGEX "^__version__ = ")
   string(REGEX REPLACE "^__version__ = '(.*)'.*" "\\1" torch_version "${torch_version}")
   add_library(_torch_pass_by MODULE ${ROOT}/csrc/torch/pass_by/pass_by.cpp)
   set_target_properties(_torch_pass_by PROPERTIES PREFIX "" OUTPUT_NAME "_torch_pass_by-${torch_version}" CXX_STANDARD 20)
+  target_compile_options(_torch_pass_by PRIVATE -O1)  # it passes calls on; the headers alone take ten seconds
   target_include_directories(_torch_pass_by PRIVATE ${ROOT}/csrc ${HOST_INCLUDES})
   target_include_directories(_torch_pass_by SYSTEM PRIVATE ${ASCEND_ATTENTION_TORCH_DIR}/include)
   target_link_directories(_torch_pass_by PRIVATE ${ASCEND_ATTENTION_TORCH_DIR}/lib)

@@ -4,12 +4,14 @@
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "doors/attention_call.h"
 #include "doors/interpreter.h"
@@ -20,10 +22,9 @@ namespace ascend_attention::torch_door {
 namespace {
 
 using doors::AttentionCall;
-using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
-using torch::stable::detail::StableLibrary;
 using torch::stable::detail::from;
+using torch::stable::detail::StableLibrary;
 
 // Runs a kernel. Torch makes a RuntimeError of whatever it throws; the original waits for the package function.
 template <class Body>
@@ -40,16 +41,30 @@ void Guarded(Body body) {
     watch.ParkIfPythonEnded();
 }
 
-ScalarType ToScalarType(DType dtype) {
-    switch (dtype) {
+// On the CPU, where all tensors of an accepted call are. (Torch's functions that make a tensor like another one look
+// their operator up by its name, at each call.)
+Tensor NewTensor(const Shape& shape, std::int32_t dtype) {
+    std::vector<std::int64_t> strides(shape.size(), 1);
+    for (std::size_t axis = shape.size(); axis-- > 1;) {
+        strides[axis - 1] = strides[axis] * std::max<std::int64_t>(shape[axis], 1);
+    }
+    AtenTensorHandle tensor = nullptr;
+    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(static_cast<std::int64_t>(shape.size()), shape.data(),
+                                                           strides.data(), dtype, aoti_torch_device_type_cpu(), 0,
+                                                           &tensor));
+    return Tensor(tensor);
+}
+
+Tensor NewTensor(const OutputSpec& spec) {
+    switch (spec.dtype) {
         case DType::kBFloat16:
-            return ScalarType::BFloat16;
+            return NewTensor(spec.shape, aoti_torch_dtype_bfloat16());
         case DType::kFloat32:
-            return ScalarType::Float;
+            return NewTensor(spec.shape, aoti_torch_dtype_float32());
         case DType::kInt8:
-            return ScalarType::Char;
+            return NewTensor(spec.shape, aoti_torch_dtype_int8());
         default:
-            return ScalarType::Half;
+            return NewTensor(spec.shape, aoti_torch_dtype_float16());
     }
 }
 
@@ -77,19 +92,15 @@ struct Kernels {
         return AttentionCall(std::move(arguments->request), static_cast<int>(torch::stable::get_num_threads()));
     }
 
-    static Tensor NewTensor(const Arguments<Request>& arguments, const OutputSpec& spec) {
-        return torch::stable::new_empty(arguments.tensors.front().tensor, spec.shape, ToScalarType(spec.dtype));
-    }
-
     // op(...) -> (Tensor attention_out, Tensor softmax_lse), or attention_out alone
     static void Functional(const Overload& overload, StableIValue* stack) {
         Arguments<Request> arguments;
         StackReader(stack).ReadRequest(overload, &arguments);
         Guarded([&] {
             const AttentionCall call = MakeCall(&arguments);
-            const Tensor attention_out = NewTensor(arguments, call.outputs().attention_out);
+            const Tensor attention_out = NewTensor(call.outputs().attention_out);
             if constexpr (Request::kHasLse) {
-                const Tensor softmax_lse = NewTensor(arguments, call.outputs().softmax_lse);
+                const Tensor softmax_lse = NewTensor(call.outputs().softmax_lse);
                 call.Run(attention_out.data_ptr(), softmax_lse.data_ptr(), nullptr);
                 stack[1] = from(softmax_lse);
             } else {
@@ -133,7 +144,7 @@ struct Kernels {
         StackReader(stack).ReadRequest(overload, &arguments);
         Guarded([&] {
             const Shape bytes = {static_cast<std::int64_t>(MakeCall(&arguments).MaxWorkspaceBytes())};
-            stack[0] = from(torch::stable::new_empty(arguments.tensors.front().tensor, bytes, ScalarType::Byte));
+            stack[0] = from(NewTensor(bytes, aoti_torch_dtype_uint8()));
         });
     }
 };

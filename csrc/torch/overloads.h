@@ -19,8 +19,8 @@ enum class LengthKind : std::uint8_t {
 };
 
 struct Overload {
-    const char* name;           // of the operator and of its workspace helper; "" is torch's "default"
-    const char* out_name;       // of the out-variant
+    const char* name;      // of the operator and of its workspace helper; "" is torch's "default"
+    const char* out_name;  // of the out-variant
     LengthKind lengths;
     bool tensor_lists = false;  // key and value are lists with one tensor for each sequence
 };

@@ -16,7 +16,6 @@ from ascend_attention import _arguments, _core
 from ascend_attention import _settings as _settings  # calls ask it how to run
 from ascend_attention._errors import NOT_SUPPORTED, AttentionError
 
-
 _REQUIRED = ("query", "key", "value")
 
 

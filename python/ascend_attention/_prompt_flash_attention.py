@@ -111,8 +111,9 @@ def npu_prompt_flash_attention(
         SimulatorError: the simulated kernel did something that the device would not survive.
         TypeError: an argument of the wrong Python type.
 
-    Under torch.compile(fullgraph=True) give lengths as lists; a refusal is a RuntimeError with the same text there. The
-    operator is for inference: asking for a derivative is a RuntimeError. Ctrl-C takes effect when the call returns.
+    Under torch.compile(fullgraph=True) give lengths as lists or tensors; a refusal is a RuntimeError with the same text
+    there. The operator is for inference: asking for a derivative is a RuntimeError. Ctrl-C takes effect when the call
+    returns.
     """
     arguments: dict[str, Any] = {
         "query": query,

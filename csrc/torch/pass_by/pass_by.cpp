@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What _torch_derivative.py does in Python, for the calls that matter: those of which nobody can ask a derivative pass by
-// its refusals.
+// What _torch_derivative.py does in Python, for the calls that matter: those of which nobody can ask a derivative pass
+// by its refusals.
 //
 // Torch's stable ABI can neither tell whether a tensor requires a gradient nor go on to the next kernel of an operator,
 // and a kernel in Python costs as much as all else before a launch. So this library is built against the C++ interface

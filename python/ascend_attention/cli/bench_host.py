@@ -1,37 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the host's part of a call costs through torch, up to the point of launch, beside an empty torch operator.
 
-A decode request with a block table is refused at the end, since its kernel is not built yet, and a refusal is an
-exception, which costs more than the checks. The same request with a query of no rows goes through the same checks, all
-lengths included, and is accepted. What lowering and planning add is seen in the request with two rows and dense keys:
-its workspace helper does all that a call does before it launches. Each figure is the fastest of many rounds: what else
-the machine does at the time is not the question.
+A call cannot be stopped at the point of launch, so two requests stand for it. One has a query of no rows: it goes
+through every check, reads every length and has its results allocated, and there is nothing to launch. The other goes to
+the workspace helper, which does all that a call does before it launches, the plan included. Each figure is the fastest
+of many rounds: what else the machine does at the time is not the question.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 
-from ascend_attention import explain, npu_fused_infer_attention_score_v2
+from ascend_attention import AttentionNotSupported, check, npu_fused_infer_attention_score_v2
 from ascend_attention import torch_ops as torch_ops  # registers the operators
 
+NAME = "npu_fused_infer_attention_score_v2"
 BATCH = 256
 TARGET = 60.0  # microseconds
 
 
 def microseconds(call: Callable[[], Any], rounds: int, calls: int = 20) -> float:
     best = float("inf")
+    gc.disable()  # as timeit does
     for _ in range(rounds):
         begin = time.perf_counter()
         for _ in range(calls):
             call()
         best = min(best, (time.perf_counter() - begin) / calls)
+    gc.enable()
     return best * 1e6
 
 
@@ -58,7 +63,6 @@ def without_rows(decode: dict[str, Any]) -> dict[str, Any]:
 
 
 def two_rows_request() -> dict[str, Any]:
-    """What can be planned today and is nearest to it: two rows for each sequence, dense keys."""
     keys = (BATCH, 1024, 8, 128)
     return {
         **tensors({"query": (BATCH, 2, 32, 128), "key": keys, "value": keys}),
@@ -69,26 +73,30 @@ def two_rows_request() -> dict[str, Any]:
     }
 
 
-def refused(operator: Callable[..., Any], arguments: dict[str, Any]) -> None:
+def lengths_in_tensor(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {**arguments, "actual_seq_kvlen": torch.tensor(arguments["actual_seq_kvlen"])}
+
+
+def is_supported(arguments: dict[str, Any]) -> bool:
     try:
-        operator(**arguments)
-    except RuntimeError as error:
-        if "561003" not in str(error):
-            raise
-    else:
-        raise SystemExit("decode with a block table is supported now: measure it as the other request is")
+        check(NAME, **arguments)
+    except AttentionNotSupported:
+        return False
+    return True
 
 
 class Table:
     """Measures and prints row by row."""
 
     def __init__(self, rounds: int) -> None:
-        self._rounds = rounds
+        self.rounds = rounds
+        print(f"load of the machine: {os.getloadavg()[0]:.1f}")
         print(f"{f'through torch, microseconds; {BATCH} sequences':72} {'':8} under {TARGET:.0f}")
 
-    def row(self, name: str, call: Callable[[], Any], without: float = 0.0, *, judged: bool = True) -> float:
-        """`without`: microseconds of what `call` does besides."""
-        took = microseconds(call, self._rounds) - without
+    def row(self, name: str, call: Callable[[], Any], *, judged: bool = True) -> float:
+        return self.figure(name, microseconds(call, self.rounds), judged=judged)
+
+    def figure(self, name: str, took: float, *, judged: bool = True) -> float:
         print(f"{name:72} {took:8.1f} {('met' if took < TARGET else 'NOT met') if judged else '':>8}", flush=True)
         return took
 
@@ -96,31 +104,45 @@ class Table:
 def measure(table: Table) -> None:
     function = npu_fused_infer_attention_score_v2
     empty = torch.ops.ascend_attention_bench.empty
-    operator = torch.ops.ascend_attention.npu_fused_infer_attention_score_v2
-    workspace = torch.ops.ascend_attention.npu_fused_infer_attention_score_v2_get_max_workspace
-    decode, two_rows = decode_request(), two_rows_request()
+    operator = getattr(torch.ops.ascend_attention, NAME)
+    workspace = getattr(torch.ops.ascend_attention, f"{NAME}_get_max_workspace")
+    decode = decode_request()
     no_rows = without_rows(decode)
+    supported = is_supported(decode)
+    planned = decode if supported else two_rows_request()
+    no_rows_, planned_ = lengths_in_tensor(no_rows), lengths_in_tensor(planned)
+    vector = torch.empty(8)
+    size = workspace.default(**planned).shape
+
+    print("torch alone, in torch.inference_mode()")
     with torch.inference_mode():
-        size = workspace.ints(**two_rows).shape
-        vector = torch.empty(8)
         table.row("aten.alias, which does nothing", lambda: torch.ops.aten.alias.default(vector), judged=False)
-        table.row("these arguments to an operator that does nothing", lambda: empty.default(**decode), judged=False)
-        table.row("the same, lengths as int[]", lambda: empty.ints(**decode), judged=False)
+        listed = table.row(
+            "an operator that takes these arguments and does nothing", lambda: empty.default(**no_rows), judged=False
+        )
+        table.row("the same, .tensor_lengths", lambda: empty.tensor_lengths(**no_rows_), judged=False)
         memory = table.row("allocation of a workspace", lambda: vector.new_empty(size, dtype=torch.uint8), judged=False)
-        print("in torch.inference_mode(), up to the point of launch")
-        table.row("decode, paged, no rows: check", lambda: operator.default(**no_rows))
-        table.row("the same, lengths as int[] (.ints)", lambda: operator.ints(**no_rows))
-        table.row("decode, paged: check, then 'not supported yet'; .ints", lambda: refused(operator.ints, decode))
-        table.row(
-            "two rows, dense: check, lower, plan, without the allocation; .ints",
-            lambda: workspace.ints(**two_rows), memory,
-        )  # fmt: skip
-    print("outside of it: torch asks Python first, which refuses derivatives")
-    table.row("decode, paged, no rows: check", lambda: operator.default(**no_rows))
-    table.row("the same, lengths as int[] (.ints)", lambda: operator.ints(**no_rows))
-    print("in Python")
-    table.row("decode, paged, no rows: the package's function", lambda: function(**no_rows), judged=False)
-    table.row("decode, paged: ascend_attention.explain", lambda: explain(function, **decode), judged=False)
+    for name, mode in (("in torch.inference_mode()", torch.inference_mode), ("outside of it", nullcontext)):
+        print(name)
+        with mode():
+            checked = table.row("decode, paged, no rows: check, results", lambda: operator.default(**no_rows))
+            checked_ = table.row("the same, .tensor_lengths", lambda: operator.tensor_lengths(**no_rows_))
+            packaged = table.row("the same, the package's function", lambda: function(**no_rows))
+            table.row("the same, lengths in a tensor", lambda: function(**no_rows_))
+    with torch.inference_mode():
+        what = "decode, paged" if supported else "two rows, dense keys (paged decode is not built yet)"
+        print(f"{what}: check, lower, plan, without the allocation of the workspace")
+        plan = microseconds(lambda: workspace.default(**planned), table.rounds) - memory
+        plan_ = table.figure(
+            ".tensor_lengths", microseconds(lambda: workspace.tensor_lengths(**planned_), table.rounds) - memory
+        )
+        table.figure("the package's function (its row above, and what the plan adds)", packaged + plan_ - checked_)
+        table.figure("lengths in a list", plan)
+    left = TARGET - listed
+    print(
+        f"A list of {BATCH} lengths: torch takes {listed:.1f} of the {TARGET:.0f} before a kernel runs, which leaves "
+        f"{left:.1f}.\nChecks and results take {checked - listed:.1f}, the plan {plan_ - checked_:.1f} more."
+    )
 
 
 def main() -> int:
