@@ -7,13 +7,16 @@
 
 namespace ascend_attention {
 
-// Cube core <-> its two vector cores (mode 2). Each is set and waited for exactly once per step.
+// Cube core <-> its two vector cores (mode 2), each set and waited for exactly once per step.
 struct CrossCoreFlag {
     static constexpr uint16_t kVectorWaitsForScores = 0;   // FIX wrote S of a step to its ring slot
     static constexpr uint16_t kCubeWaitsForProbs = 1;      // MTE3 of both vector cores wrote P of a step
     static constexpr uint16_t kVectorWaitsForPartial = 2;  // FIX wrote P V of a step
+    // Between the vector cores of the whole launch (mode 0), once at the end: MTE3 of all wrote their partial results.
+    static constexpr uint16_t kVectorsWaitForParts = 3;
 };
 constexpr uint8_t kCubeVectorMode = 2;
+constexpr uint8_t kAllVectorsMode = 0;
 
 constexpr int32_t kGranuleBuffers = 2;  // each for K and V in L1
 constexpr int32_t kProbBuffers = 2;     // P in L1
@@ -40,10 +43,10 @@ constexpr int32_t kStoreBuffers = 2;
 
 // Vector core, one id per buffer.
 struct VectorEvent {
-    static constexpr int32_t kChunk = 0;  // MTE2_V: S (and mask) or P V is in UB; V_MTE2: it may be overwritten
-    static constexpr int32_t kStore = 0;  // V_MTE3: 16-bit rows may be stored; MTE3_V: they have been stored
-    static constexpr int32_t kLse = 2;    // V_MTE3: LSE may be stored; MTE3_V: it has been stored
+    static constexpr int32_t kChunk = 0;  // MTE2_V: what a chunk is loaded with is in UB; V_MTE2: it may be overwritten
+    static constexpr int32_t kStore = 0;  // V_MTE3: a store buffer may be stored; MTE3_V: it has been stored
+    static constexpr int32_t kPart = 2;   // MTE3_V: the running output of a split row tile has been stored
 };
-static_assert(VectorEvent::kStore + kStoreBuffers <= VectorEvent::kLse, "ids of one pipe pair overlap");
+static_assert(VectorEvent::kStore + kStoreBuffers <= VectorEvent::kPart, "ids of one pipe pair overlap");
 
 }  // namespace ascend_attention

@@ -45,52 +45,76 @@ struct L0CMemory {
 static_assert(sizeof(L0CMemory) <= 128 * 1024, "L0C");
 
 constexpr int32_t kVectorRows = kTileRowsMax / 2;  // rows of a tile on one vector core
-constexpr int32_t kChunkElements = 8192;           // a chunk of rows that the vector unit works on at a time
-// With an explicit mask a chunk is half as large and its buffer holds the mask as well.
-constexpr int32_t kMaskedChunkElements = 4096;
-// Strips of P are one block further apart than their rows need, so that the eight blocks of a repeat go to different
-// bank groups.
-constexpr int32_t kStoreElements = kChunkElements + kTileKeysMax;
-// Row tiles whose running maximum and sum are alive: those of a group, and of the steps whose P V is still to come.
-constexpr int32_t kRowStates = kRowGroupMax + NarrowHeads::kStepsBehind;
-static_assert((kRowStates & (kRowStates - 1)) == 0, "the slot is a running number modulo a power of two");
 
+// What a vector core works on at a time. Beside the scores of a chunk its buffer holds what they are masked and biased
+// with.
+template <typename Heads>
 struct MaskedChunk {
-    float scores[kMaskedChunkElements];
-    uint8_t mask[kMaskedChunkElements];
-    uint16_t mask_as_half[kMaskedChunkElements];
-    uint8_t mask_bits[kMaskedChunkElements / 8];
+    float scores[Heads::kChunkWithMask];
+    uint8_t mask[Heads::kChunkWithMask];
+    uint16_t mask_as_half[Heads::kChunkWithMask];
+    uint8_t mask_bits[Heads::kChunkWithMask / 8];
+};
+template <typename Heads>
+struct BiasedChunk {
+    float scores[Heads::kChunkWithBias];
+    uint16_t bias[Heads::kChunkWithBias];
+    uint8_t mask[Heads::kChunkWithBias];
+    union {  // the bias is added before the mask is applied
+        float bias_as_float[Heads::kChunkWithBias];
+        uint16_t mask_as_half[Heads::kChunkWithBias];
+    };
+    uint8_t mask_bits[Heads::kChunkWithBias / 8];
 };
 
+// The vector unit's memory, and the sizes that go with a geometry. Values of one row each are arrays of kVectorRows.
 template <typename Heads>
-struct UbMemory;
+struct UbMemory {
+    // Rows of a chunk with few columns. With wide heads there is no room for the reductions of more.
+    static constexpr int32_t kChunkRowsMax = Heads::kRowGroup == 1 ? 16 : kVectorRows;
+    // Strips of P are one block further apart than their rows need, so that the eight blocks of a repeat go to
+    // different bank groups.
+    static constexpr int32_t kStoreElements = Heads::kChunk + kTileKeysMax;
+    // Row tiles whose running maximum and sum are alive: those of a group, and of the steps whose P V is still to come.
+    static constexpr int32_t kRowStates = Heads::kRowGroup + Heads::kStepsBehind;
+    static_assert((kRowStates & (kRowStates - 1)) == 0, "the slot is a running number modulo a power of two");
 
-template <>
-struct UbMemory<NarrowHeads> {
     union {
-        float scores[kChunkElements];  // of S, or of P V
-        MaskedChunk masked;
+        float scores[Heads::kChunk];  // of S, or of P V
+        MaskedChunk<Heads> masked;
+        BiasedChunk<Heads> biased;
     } chunk[kChunkBuffers];
-    uint16_t store[kStoreBuffers][kStoreElements];                      // P on its way to the cube core, or output rows
-    float accumulator[kRowGroupMax * kVectorRows * kRowGroupChannels];  // O of the current rows, before normalisation
-    float scratch[kChunkElements / kFloatsPerBlock + kVectorRows * kFloatsPerBlock];  // row reductions
-    float broadcast[kVectorRows * kFloatsPerBlock];                                   // one 32-byte block per row
-    float lse_blocks[kVectorRows * kFloatsPerBlock];
-    float lse[kVectorRows];
-    uint8_t seen[kVectorRows];  // which rows see a key, as bits
+    uint16_t store[kStoreBuffers][kStoreElements];         // P on its way to the cube core, output rows, LSE
+    float accumulator[kVectorRows * Heads::kValueDimMax];  // O of the current rows, before normalisation
+    float scratch[Heads::kChunk / kFloatsPerBlock + kChunkRowsMax * kFloatsPerBlock];  // row reductions
+    float broadcast[kChunkRowsMax * kFloatsPerBlock];                                  // one 32-byte block per row
     float running_max[kRowStates][kVectorRows];
     float running_sum[kRowStates][kVectorRows];
-    float correction[NarrowHeads::kRingSlots][kVectorRows];  // exp(old maximum - new maximum), by step
-    float new_max[kVectorRows];
-    float row_max[kVectorRows];
-    float floored_sum[kVectorRows];
-    float row_sum[kVectorRows];
+    float correction[Heads::kRingSlots][kVectorRows];  // exp(old maximum - new maximum), by step
+    // Of the chunk that the softmax is at; of finished rows.
+    union {
+        float new_max[kVectorRows];
+        float lse[kVectorRows];
+    };
+    union {
+        float row_max[kVectorRows];
+        float sink[kVectorRows];
+    };
+    union {
+        float row_sum[kVectorRows];
+        float divisor[kVectorRows];
+    };
+    uint8_t seen[kVectorRows];  // which finished rows see a key, as bits
+
+    static_assert(sizeof(chunk) == kChunkBuffers * Heads::kChunk * sizeof(float), "mask and bias fit the buffer");
+    static_assert(kVectorRows * kFloatsPerBlock * sizeof(float) <= sizeof(store[0]), "LSE blocks fit a store buffer");
 };
-static_assert(sizeof(MaskedChunk) <= kChunkElements * sizeof(float), "a masked chunk fits its buffer");
-static_assert(kRowGroupMax * kRowGroupChannels >= NarrowHeads::kHeadDimMax,
-              "the output of one row tile of the widest heads");
+static_assert(kRowGroupMax * kRowGroupChannels <= NarrowHeads::kValueDimMax, "the output of a group of row tiles");
+static_assert(sizeof(float) * 2 * kPartsMax * kVectorRows <= sizeof(float) * WideHeads::kChunk,
+              "maxima and sums of all parts of a row tile fit a chunk");
 // 192 KiB less 256 reserved bytes, less 8 KiB that Select and the toolchain take.
 static_assert(sizeof(UbMemory<NarrowHeads>) <= 184 * 1024 - 256, "UB");
+static_assert(sizeof(UbMemory<WideHeads>) <= 184 * 1024 - 256, "UB, wide heads");
 
 template <typename Heads>
 struct CoreWorkspace {

@@ -11,6 +11,7 @@
 // and S of step i is told after the P of step i - 3 has been read.
 #pragma once
 
+#include "engine/combine_stage.h"
 #include "engine/cube_stages.h"
 #include "engine/output_stage.h"
 #include "engine/softmax_stage.h"
@@ -31,8 +32,13 @@ struct VectorStages {
     VectorBuffers<T, Heads>& buffers;
     SoftmaxStage<T, Heads> softmax;
     OutputStage<T, Heads> output;
+    CombineStage<T, Heads> combine;
 
-    __aicore__ inline void Finish() { buffers.Finish(); }
+    __aicore__ inline void Finish() {
+        output.WaitForPart();
+        combine.Run();
+        buffers.Finish();
+    }
 };
 
 template <typename T, typename HeadsOf>
@@ -82,12 +88,17 @@ __aicore__ inline void RunPrefill(const KernelArguments& arguments) {
         RunSchedule<CubePrefill<T>>(walk, stages);
     }
     if ASCEND_IS_AIV {
-        const uint32_t core = uint32_t(AscendC::GetBlockIdx()) / uint32_t(AscendC::GetSubBlockNum());
+        const uint32_t vector_core = uint32_t(AscendC::GetBlockIdx());
+        const uint32_t vectors = uint32_t(AscendC::GetSubBlockNum());  // of an AI core
+        const uint32_t core = vector_core / vectors;
         const KeyTileWalk walk(reader, core);
         GM_ADDR rings = arguments.workspace + uint64_t(core) * plan.workspace_core_stride;
-        VectorBuffers<T, Heads> buffers(pipe, uint32_t(AscendC::GetSubBlockIdx()));
-        VectorStages<T, Heads> stages{buffers, SoftmaxStage<T, Heads>(buffers, plan, arguments, rings),
-                                      OutputStage<T, Heads>(buffers, plan, arguments, rings)};
+        VectorBuffers<T, Heads> buffers(pipe, plan, uint32_t(AscendC::GetSubBlockIdx()));
+        FinishedRows<T, Heads> finished(buffers, plan, arguments);
+        VectorStages<T, Heads> stages{
+            buffers, SoftmaxStage<T, Heads>(buffers, plan, arguments, rings),
+            OutputStage<T, Heads>(buffers, finished, plan, arguments, rings, core),
+            CombineStage<T, Heads>(buffers, finished, reader, arguments, vector_core, vectors * plan.core_count)};
         RunSchedule<VectorPrefill<T, Heads>>(walk, stages);
     }
 }

@@ -51,6 +51,11 @@ private:
     int32_t inner_count_;
 };
 
+// Rows of a run that one DataCopyPad moves: it takes the gap between two rows in 32 bits.
+__aicore__ inline int32_t RowsOfCopy(const RowRun& run, int64_t gap_bytes) {
+    return gap_bytes <= int64_t(UINT32_MAX) ? run.count : 1;
+}
+
 // Query position of a row.
 __aicore__ inline int32_t RowPosition(const AttentionPlan& plan, const SequencePlan& sequence, int32_t row) {
     return plan.row_order == RowOrder::kTokenMajor ? row / int32_t(plan.group_fold) : row % sequence.query_length;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/vector_buffers.h"
+#include "parts/bias.h"
 #include "parts/explicit_mask.h"
 #include "parts/row_reduce.h"
 
@@ -16,6 +17,10 @@ public:
     __aicore__ inline SoftmaxStage(VectorBuffers<T, Heads>& buffers, const AttentionPlan& plan,
                                    const KernelArguments& arguments, GM_ADDR rings)
         : buffers_(buffers), plan_(plan) {
+        chunk_elements_ = plan.has_bias != 0   ? Heads::kChunkWithBias
+                          : plan.has_mask != 0 ? Heads::kChunkWithMask
+                                               : Heads::kChunk;
+        bias_.SetGlobalBuffer(reinterpret_cast<__gm__ uint16_t*>(arguments.pse_shift));
         mask_.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t*>(arguments.atten_mask));
         scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
         probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
@@ -30,7 +35,7 @@ public:
         const VectorRows rows = buffers_.RowsOf(step);
         Shape shape;
         shape.pitch = RoundUp(step.KeyCount(), kFloatsPerRepeat);
-        shape.rows = ChunkRows(plan_.has_mask != 0 ? kMaskedChunkElements : kChunkElements, shape.pitch);
+        shape.rows = ChunkRows<Heads>(chunk_elements_, shape.pitch);
         if (rows.count > 0) {
             if (step.first) {
                 AscendC::Duplicate(buffers_.RunningMax(step), FloatFromBits(kLowestFloatBits), kVectorRows);
@@ -65,6 +70,11 @@ private:
                                              uint16_t((shape.pitch - columns) / kFloatsPerBlock));
         const int32_t buffer = buffers_.FillChunk();
         AscendC::DataCopy(buffers_.Chunk(buffer), scores_[slot + int64_t(rows.offset + begin) * slot_pitch], params);
+        if (plan_.has_bias != 0) {
+            const RowMap map(plan_, step.tile.sequence, plan_.bias, step.tile.sequence.bias, step.tile.head);
+            LoadBiasRows(buffers_.Bias(buffer).template ReinterpretCast<uint16_t>(), shape.pitch, bias_, map,
+                         rows.first + begin, count, step.keys.first, step.KeyCount());
+        }
         if (plan_.has_mask != 0) {
             LoadMaskRows(buffers_.Mask(buffer), shape.pitch, mask_, plan_, step.tile.sequence, rows.first + begin,
                          count, step.keys.first, step.KeyCount());
@@ -103,6 +113,9 @@ private:
         }
         AscendC::Muls(scores, scores, plan_.scale, count * pitch);
         AscendC::PipeBarrier<PIPE_V>();
+        if (plan_.has_bias != 0) {
+            AddBiasRows(scores, buffers_.Bias(buffer), buffers_.BiasAsFloat(buffer), count, pitch, keys);
+        }
         if (plan_.has_mask != 0) {
             ApplyMaskRows(scores, buffers_.Mask(buffer), buffers_.MaskAsHalf(buffer), buffers_.MaskBits(buffer), count,
                           pitch, keys);
@@ -184,6 +197,8 @@ private:
 
     VectorBuffers<T, Heads>& buffers_;
     const AttentionPlan& plan_;
+    int32_t chunk_elements_;
+    AscendC::GlobalTensor<uint16_t> bias_;  // T, as storage
     AscendC::GlobalTensor<uint8_t> mask_;
     AscendC::GlobalTensor<float> scores_;
     AscendC::GlobalTensor<T> probs_;

@@ -17,7 +17,8 @@ struct VectorRows {
 template <typename T, typename Heads>
 class VectorBuffers {
 public:
-    __aicore__ inline VectorBuffers(AscendC::TPipe& pipe, uint32_t sub_core) : sub_core_(sub_core) {
+    __aicore__ inline VectorBuffers(AscendC::TPipe& pipe, const AttentionPlan& plan, uint32_t sub_core)
+        : sub_core_(sub_core), biased_(plan.has_bias != 0) {
         pipe.InitBuffer(ub_, sizeof(UbMemory<Heads>));
         for (int32_t i = 0; i < kChunkBuffers; ++i) {
             AscendC::SetFlag<AscendC::HardEvent::V_MTE2>(VectorEvent::kChunk + i);
@@ -25,7 +26,6 @@ public:
         for (int32_t i = 0; i < kStoreBuffers; ++i) {
             AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kStore + i);
         }
-        AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kLse);
     }
 
     // Set and wait must pair: takes back the "free" events.
@@ -36,7 +36,6 @@ public:
         for (int32_t i = 0; i < kStoreBuffers; ++i) {
             AscendC::WaitFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kStore + i);
         }
-        AscendC::WaitFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kLse);
     }
 
     // A chunk buffer goes MTE2 -> V -> MTE2, in turns. Filling is one turn ahead of using at most.
@@ -93,20 +92,34 @@ public:
     }
     __aicore__ inline AscendC::LocalTensor<float> Chunk(int32_t buffer) { return Float(ChunkOffset(buffer)); }
     __aicore__ inline AscendC::LocalTensor<uint8_t> Mask(int32_t buffer) {
-        return Bytes(ChunkOffset(buffer) + offsetof(MaskedChunk, mask));
+        return Bytes(ChunkOffset(buffer) + (biased_ ? uint32_t(offsetof(BiasedChunk<Heads>, mask))
+                                                    : uint32_t(offsetof(MaskedChunk<Heads>, mask))));
     }
     __aicore__ inline AscendC::LocalTensor<half> MaskAsHalf(int32_t buffer) {
-        return Bytes(ChunkOffset(buffer) + offsetof(MaskedChunk, mask_as_half)).template ReinterpretCast<half>();
+        const uint32_t offset = biased_ ? uint32_t(offsetof(BiasedChunk<Heads>, mask_as_half))
+                                        : uint32_t(offsetof(MaskedChunk<Heads>, mask_as_half));
+        return Bytes(ChunkOffset(buffer) + offset).template ReinterpretCast<half>();
     }
     __aicore__ inline AscendC::LocalTensor<uint8_t> MaskBits(int32_t buffer) {
-        return Bytes(ChunkOffset(buffer) + offsetof(MaskedChunk, mask_bits));
+        return Bytes(ChunkOffset(buffer) + (biased_ ? uint32_t(offsetof(BiasedChunk<Heads>, mask_bits))
+                                                    : uint32_t(offsetof(MaskedChunk<Heads>, mask_bits))));
+    }
+    __aicore__ inline AscendC::LocalTensor<T> Bias(int32_t buffer) {
+        return ub_.template Get<T>()[(ChunkOffset(buffer) + offsetof(BiasedChunk<Heads>, bias)) / sizeof(T)];
+    }
+    __aicore__ inline AscendC::LocalTensor<float> BiasAsFloat(int32_t buffer) {
+        return Float(ChunkOffset(buffer) + offsetof(BiasedChunk<Heads>, bias_as_float));
     }
     __aicore__ inline AscendC::LocalTensor<T> Store(int32_t buffer) {
-        return ub_.template Get<T>()[offsetof(UbMemory<Heads>, store) / sizeof(T) + buffer * kStoreElements];
+        return ub_.template Get<T>()[StoreOffset(buffer) / sizeof(T)];
+    }
+    __aicore__ inline AscendC::LocalTensor<float> FloatStore(int32_t buffer) { return Float(StoreOffset(buffer)); }
+    __aicore__ inline AscendC::LocalTensor<float> Accumulators() {
+        return Float(offsetof(UbMemory<Heads>, accumulator));
     }
     // The running output of a step's row tile, rows `pitch` floats apart.
     __aicore__ inline AscendC::LocalTensor<float> Accumulator(const TileStep& step, int32_t pitch) {
-        return Float(offsetof(UbMemory<Heads>, accumulator))[step.r * kVectorRows * pitch];
+        return Accumulators()[step.r * kVectorRows * pitch];
     }
     __aicore__ inline AscendC::LocalTensor<float> Scratch() { return Float(offsetof(UbMemory<Heads>, scratch)); }
     __aicore__ inline AscendC::LocalTensor<float> Broadcast() { return Float(offsetof(UbMemory<Heads>, broadcast)); }
@@ -124,20 +137,25 @@ private:
     __aicore__ inline static uint32_t ChunkOffset(int32_t buffer) {
         return uint32_t(offsetof(UbMemory<Heads>, chunk) + sizeof(UbMemory<Heads>::chunk[0]) * buffer);
     }
+    __aicore__ inline static uint32_t StoreOffset(int32_t buffer) {
+        return uint32_t(offsetof(UbMemory<Heads>, store) + sizeof(UbMemory<Heads>::store[0]) * buffer);
+    }
     __aicore__ inline static int32_t StateOf(const TileStep& step) {
-        return int32_t(step.Rows().number % kRowStates) * kVectorRows;
+        return int32_t(step.Rows().number % UbMemory<Heads>::kRowStates) * kVectorRows;
     }
 
     uint32_t sub_core_;
+    bool biased_;
     int32_t fill_turn_ = 0;
     int32_t use_turn_ = 0;
     int32_t store_turn_ = 0;
     AscendC::TBuf<AscendC::TPosition::VECCALC> ub_;
 };
 
-// Rows of `pitch` elements that fit `elements`, in whole groups of eight.
+// Rows of `pitch` elements that a chunk of `elements` holds, in whole groups of eight.
+template <typename Heads>
 __aicore__ inline int32_t ChunkRows(int32_t elements, int32_t pitch) {
-    return Min(kVectorRows, elements / pitch / kFloatsPerBlock * kFloatsPerBlock);
+    return Min(UbMemory<Heads>::kChunkRowsMax, elements / pitch / kFloatsPerBlock * kFloatsPerBlock);
 }
 
 }  // namespace ascend_attention

@@ -12,11 +12,12 @@ __aicore__ inline void StoreRows(const AscendC::GlobalTensor<T>& target, const R
                                  const AscendC::LocalTensor<T>& source, int32_t pitch, int32_t channels) {
     for (int32_t done = 0; done < rows;) {
         const RowRun run = map.RunAt(row + done, rows - done);
-        const AscendC::DataCopyExtParams params(uint16_t(run.count), uint32_t(channels * int32_t(sizeof(T))),
-                                                uint32_t((pitch - channels) / kHalfsPerBlock),
-                                                uint32_t((run.stride - channels) * int64_t(sizeof(T))), 0);
+        const int64_t gap = (run.stride - channels) * int64_t(sizeof(T));
+        const int32_t count = RowsOfCopy(run, gap);
+        const AscendC::DataCopyExtParams params(uint16_t(count), uint32_t(channels * int32_t(sizeof(T))),
+                                                uint32_t((pitch - channels) / kHalfsPerBlock), uint32_t(gap), 0);
         AscendC::DataCopyPad(target[run.offset], source[done * pitch], params);
-        done += run.count;
+        done += count;
     }
 }
 
@@ -26,10 +27,11 @@ __aicore__ inline void StoreRowValues(const AscendC::GlobalTensor<float>& target
                                       int32_t rows, const AscendC::LocalTensor<float>& blocks) {
     for (int32_t done = 0; done < rows;) {
         const RowRun run = map.RunAt(row + done, rows - done);
-        const AscendC::DataCopyExtParams params(uint16_t(run.count), uint32_t(sizeof(float)), 0,
-                                                uint32_t((run.stride - 1) * int64_t(sizeof(float))), 0);
+        const int64_t gap = (run.stride - 1) * int64_t(sizeof(float));
+        const int32_t count = RowsOfCopy(run, gap);
+        const AscendC::DataCopyExtParams params(uint16_t(count), uint32_t(sizeof(float)), 0, uint32_t(gap), 0);
         AscendC::DataCopyPad(target[run.offset], blocks[done * kFloatsPerBlock], params);
-        done += run.count;
+        done += count;
     }
 }
 
