@@ -65,9 +65,9 @@ private:
             const int32_t buffer = buffers_.UseChunk();
             const AscendC::LocalTensor<float> output = buffers_.Chunk(buffer);
             AscendC::PipeBarrier<PIPE_V>();
-            ApplyToRows<RowOperation::kMul>(output, buffers_.Broadcast(), count, finished_.Channels(), pitch);
+            ApplyToRows<RowOperation::kMul>(output, buffers_.Broadcast(), count, finished_.Columns(), pitch);
             AscendC::PipeBarrier<PIPE_V>();
-            AccumulateRows(accumulator, output, count, finished_.Channels(), pitch, part == 0);
+            AccumulateRows(accumulator, output, count, finished_.Columns(), pitch, part == 0);
             buffers_.ChunkIsUsed(buffer);
         }
         const int32_t first_row = int32_t(task.tile) * sequence.tile_rows + row;
@@ -90,20 +90,20 @@ private:
         const AscendC::DataCopyExtParams one(1, bytes, 0, 0, 0);
         AscendC::DataCopyPad(maxima, parts_.At(Slot(task, 0) + parts_.Maximum(row)), one, padding);
         AscendC::DataCopyPad(sums, parts_.At(Slot(task, 0) + parts_.Sum(row)), one, padding);
-        const AscendC::DataCopyExtParams others(
-            uint16_t(task.part_count - 1), bytes, uint32_t(parts_.CoreStride() * int64_t(sizeof(float))) - bytes,
-            uint32_t((kVectorRows - lanes) / kFloatsPerBlock), 0);
+        const AscendC::DataCopyExtParams others(uint16_t(task.part_count - 1), bytes,
+                                                uint32_t(parts_.CoreStride() * int64_t(sizeof(float))) - bytes,
+                                                uint32_t((kVectorRows - lanes) / kFloatsPerBlock), 0);
         AscendC::DataCopyPad(maxima[kVectorRows], parts_.At(Slot(task, 1) + parts_.Maximum(row)), others, padding);
         AscendC::DataCopyPad(sums[kVectorRows], parts_.At(Slot(task, 1) + parts_.Sum(row)), others, padding);
         buffers_.ChunkIsFilled(buffer);
     }
 
     __aicore__ inline void LoadOutput(const CombineTask& task, int32_t part, int32_t row, int32_t count) {
-        const int32_t channels = finished_.Channels();
+        const int32_t columns = finished_.Columns();
         const int32_t buffer = buffers_.FillChunk();
         AscendC::DataCopy(buffers_.Chunk(buffer), parts_.At(Slot(task, part) + parts_.Output(row)),
-                          AscendC::DataCopyParams(uint16_t(count), uint16_t(channels / kFloatsPerBlock), 0,
-                                                  uint16_t((finished_.Pitch() - channels) / kFloatsPerBlock)));
+                          AscendC::DataCopyParams(uint16_t(count), uint16_t(columns / kFloatsPerBlock), 0,
+                                                  uint16_t((finished_.Pitch() - columns) / kFloatsPerBlock)));
         buffers_.ChunkIsFilled(buffer);
     }
 
@@ -117,7 +117,6 @@ private:
         const int32_t buffer = buffers_.UseChunk();
         const AscendC::LocalTensor<float> maxima = buffers_.Chunk(buffer);
         const AscendC::LocalTensor<float> sums = maxima[kPartsMax * kVectorRows];
-        AscendC::PipeBarrier<PIPE_V>();
         AscendC::Duplicate(maximum, FloatFromBits(kLowestFloatBits), kVectorRows);
         AscendC::Duplicate(sum, 0.0F, kVectorRows);
         AscendC::PipeBarrier<PIPE_V>();

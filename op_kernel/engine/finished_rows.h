@@ -27,12 +27,13 @@ public:
         output_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.attention_out));
         lse_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(arguments.softmax_lse));
         sinks_.SetGlobalBuffer(reinterpret_cast<__gm__ uint16_t*>(arguments.learnable_sink));
-        channels_ = int32_t(plan.value_head_dim);
-        pitch_ = RoundUp(channels_, kFloatsPerRepeat);
+        columns_ = RoundUp(int32_t(plan.value_head_dim), kFractal);
+        pitch_ = RoundUp(columns_, kFloatsPerRepeat);
         chunk_rows_ = ChunkRows<Heads>(Heads::kChunk, pitch_);
     }
 
-    __aicore__ inline int32_t Channels() const { return channels_; }
+    // Channels of an output row as they are computed, in whole fractals.
+    __aicore__ inline int32_t Columns() const { return columns_; }
     // Floats of an output row in UB.
     __aicore__ inline int32_t Pitch() const { return pitch_; }
     __aicore__ inline int32_t ChunkRowCount() const { return chunk_rows_; }
@@ -142,13 +143,13 @@ private:
             const AscendC::LocalTensor<float> finished = accumulator[begin * pitch_];
             BroadcastRows(buffers_.Broadcast(), divisor[begin], count);
             AscendC::PipeBarrier<PIPE_V>();
-            ApplyToRows<RowOperation::kDiv>(finished, buffers_.Broadcast(), count, channels_, pitch_);
+            ApplyToRows<RowOperation::kDiv>(finished, buffers_.Broadcast(), count, columns_, pitch_);
             AscendC::PipeBarrier<PIPE_V>();
             const int32_t buffer = buffers_.FillStore();
             const AscendC::LocalTensor<T> result = buffers_.Store(buffer);
-            for (int32_t group = 0; group < channels_; group += kFloatsPerRepeat) {
+            for (int32_t group = 0; group < columns_; group += kFloatsPerRepeat) {
                 AscendC::Cast(result[group], finished[group], AscendC::RoundMode::CAST_RINT,
-                              uint64_t(Min(channels_ - group, kFloatsPerRepeat)), uint8_t(count), narrow);
+                              uint64_t(Min(columns_ - group, kFloatsPerRepeat)), uint8_t(count), narrow);
             }
             StoreOutput(buffer, map, rows.first + begin, count);
         }
@@ -156,7 +157,7 @@ private:
 
     __aicore__ inline void StoreOutput(int32_t buffer, const RowMap& map, int32_t row, int32_t count) {
         buffers_.StoreIsFilled(buffer);
-        StoreRows(output_, map, row, count, buffers_.Store(buffer), pitch_, channels_);
+        StoreRows(output_, map, row, count, buffers_.Store(buffer), pitch_, int32_t(plan_.value_head_dim));
         buffers_.StoreIsWritten(buffer);
     }
 
@@ -189,7 +190,7 @@ private:
 
     VectorBuffers<T, Heads>& buffers_;
     const AttentionPlan& plan_;
-    int32_t channels_;
+    int32_t columns_;
     int32_t pitch_;
     int32_t chunk_rows_;
     AscendC::GlobalTensor<T> output_;

@@ -90,7 +90,7 @@ struct UbMemory {
     float broadcast[kChunkRowsMax * kFloatsPerBlock];                                  // one 32-byte block per row
     float running_max[kRowStates][kVectorRows];
     float running_sum[kRowStates][kVectorRows];
-    float correction[Heads::kRingSlots][kVectorRows];  // exp(old maximum - new maximum), by step
+    float correction[Heads::kStepsBehind + 1][kVectorRows];  // exp(old maximum - new maximum), by step
     // Of the chunk that the softmax is at; of finished rows.
     union {
         float new_max[kVectorRows];

@@ -59,13 +59,13 @@ public:
 
 private:
     __aicore__ inline void Update(const TileStep& step, const VectorRows& rows, int32_t begin, int32_t count) {
-        const int32_t channels = finished_.Channels();
+        const int32_t columns = finished_.Columns();
         const int32_t pitch = finished_.Pitch();
-        const int32_t slot_pitch = RoundUp(channels, kCubeStep);
+        const int32_t slot_pitch = RoundUp(columns, kCubeStep);
         const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kPartialSlotBytes / sizeof(float));
-        const AscendC::DataCopyParams params(uint16_t(count), uint16_t(channels / kFloatsPerBlock),
-                                             uint16_t((slot_pitch - channels) / kFloatsPerBlock),
-                                             uint16_t((pitch - channels) / kFloatsPerBlock));
+        const AscendC::DataCopyParams params(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
+                                             uint16_t((slot_pitch - columns) / kFloatsPerBlock),
+                                             uint16_t((pitch - columns) / kFloatsPerBlock));
         const int32_t filled = buffers_.FillChunk();
         AscendC::DataCopy(buffers_.Chunk(filled), partial_[slot + int64_t(rows.offset + begin) * slot_pitch], params);
         buffers_.ChunkIsFilled(filled);
@@ -74,11 +74,11 @@ private:
         if (!step.first) {
             BroadcastRows(buffers_.Broadcast(), buffers_.Correction(step)[begin], count);
             AscendC::PipeBarrier<PIPE_V>();
-            ApplyToRows<RowOperation::kMul>(accumulator, buffers_.Broadcast(), count, channels, pitch);
+            ApplyToRows<RowOperation::kMul>(accumulator, buffers_.Broadcast(), count, columns, pitch);
             AscendC::PipeBarrier<PIPE_V>();
         }
         const int32_t buffer = buffers_.UseChunk();
-        AccumulateRows(accumulator, buffers_.Chunk(buffer), count, channels, pitch, step.first);
+        AccumulateRows(accumulator, buffers_.Chunk(buffer), count, columns, pitch, step.first);
         buffers_.ChunkIsUsed(buffer);
     }
 
@@ -86,7 +86,7 @@ private:
     __aicore__ inline void StorePart(const TileStep& step, const VectorRows& rows,
                                      const AscendC::LocalTensor<float>& accumulator) {
         const int64_t slot = parts_.Slot(core_, step.Rows().part_slot);
-        const int32_t channels = finished_.Channels();
+        const int32_t columns = finished_.Columns();
         const int32_t buffer = buffers_.FillStore();
         const AscendC::LocalTensor<float> maximum = buffers_.FloatStore(buffer);
         const AscendC::LocalTensor<float> sum = maximum[kVectorRows];
@@ -100,8 +100,8 @@ private:
         AscendC::DataCopy(parts_.At(slot + parts_.Sum(rows.offset)), sum, values);
         buffers_.StoreIsWritten(buffer);
         AscendC::DataCopy(parts_.At(slot + parts_.Output(rows.offset)), accumulator,
-                          AscendC::DataCopyParams(uint16_t(rows.count), uint16_t(channels / kFloatsPerBlock),
-                                                  uint16_t((finished_.Pitch() - channels) / kFloatsPerBlock), 0));
+                          AscendC::DataCopyParams(uint16_t(rows.count), uint16_t(columns / kFloatsPerBlock),
+                                                  uint16_t((finished_.Pitch() - columns) / kFloatsPerBlock), 0));
         AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kPart);
         part_is_stored_ = true;
     }

@@ -10,7 +10,7 @@ namespace ascend_attention {
 class PartialResults {
 public:
     __aicore__ inline PartialResults(const AttentionPlan& plan, const KernelArguments& arguments)
-        : channels_(int32_t(plan.value_head_dim)) {
+        : columns_(int32_t(PartColumns(plan.value_head_dim))) {
         floats_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(arguments.workspace + plan.workspace_parts));
     }
 
@@ -19,16 +19,16 @@ public:
     }
     // From the slot of one core to the same one of the next.
     __aicore__ inline int64_t CoreStride() const { return kPartSlots * SlotFloats(); }
-    __aicore__ inline int64_t Output(int32_t row) const { return int64_t(row) * channels_; }
-    __aicore__ inline int64_t Maximum(int32_t row) const { return int64_t(kTileRowsMax) * channels_ + row; }
+    __aicore__ inline int64_t Output(int32_t row) const { return int64_t(row) * columns_; }
+    __aicore__ inline int64_t Maximum(int32_t row) const { return int64_t(kTileRowsMax) * columns_ + row; }
     __aicore__ inline int64_t Sum(int32_t row) const { return Maximum(row) + kTileRowsMax; }
 
     __aicore__ inline AscendC::GlobalTensor<float> At(int64_t offset) const { return floats_[offset]; }
 
 private:
-    __aicore__ inline int64_t SlotFloats() const { return PartSlotBytes(channels_) / int64_t(sizeof(float)); }
+    __aicore__ inline int64_t SlotFloats() const { return PartSlotBytes(columns_) / int64_t(sizeof(float)); }
 
-    int32_t channels_;
+    int32_t columns_;
     AscendC::GlobalTensor<float> floats_;
 };
 

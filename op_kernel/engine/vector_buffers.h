@@ -130,7 +130,8 @@ public:
         return Float(offsetof(UbMemory<Heads>, running_sum))[StateOf(step)];
     }
     __aicore__ inline AscendC::LocalTensor<float> Correction(const TileStep& step) {
-        return Float(offsetof(UbMemory<Heads>, correction))[int32_t(step.step % Heads::kRingSlots) * kVectorRows];
+        const int32_t turn = int32_t(step.step % (Heads::kStepsBehind + 1));
+        return Float(offsetof(UbMemory<Heads>, correction))[turn * kVectorRows];
     }
 
 private:

@@ -15,7 +15,8 @@ __aicore__ inline void StoreRows(const AscendC::GlobalTensor<T>& target, const R
         const int64_t gap = (run.stride - channels) * int64_t(sizeof(T));
         const int32_t count = RowsOfCopy(run, gap);
         const AscendC::DataCopyExtParams params(uint16_t(count), uint32_t(channels * int32_t(sizeof(T))),
-                                                uint32_t((pitch - channels) / kHalfsPerBlock), uint32_t(gap), 0);
+                                                uint32_t(pitch / kHalfsPerBlock - CeilDiv(channels, kHalfsPerBlock)),
+                                                uint32_t(gap), 0);
         AscendC::DataCopyPad(target[run.offset], source[done * pitch], params);
         done += count;
     }

@@ -126,8 +126,10 @@ constexpr int32_t kTailSlot = 1;
 constexpr int32_t kPartSlots = 2;  // of a core
 
 // A partial result: for each row of the tile the sum of exp(score - maximum) * value over its keys, then the maxima
-// and the sums of exp(score - maximum), float32. Rows are kTileRowsMax apart from array to array.
-constexpr int64_t PartSlotBytes(int64_t value_head_dim) { return kTileRowsMax * (value_head_dim + 2) * 4; }
+// and the sums of exp(score - maximum), float32. Each of the three arrays has kTileRowsMax rows, of PartColumns, 1
+// and 1.
+constexpr int64_t PartColumns(int64_t value_head_dim) { return (value_head_dim + 15) / 16 * 16; }
+constexpr int64_t PartSlotBytes(int64_t value_head_dim) { return kTileRowsMax * (PartColumns(value_head_dim) + 2) * 4; }
 
 static_assert(sizeof(AttentionPlan) == 256, "the plan is read as bytes on the device");
 static_assert(sizeof(SequencePlan) == 104, "the plan is read as bytes on the device");
