@@ -269,3 +269,71 @@ def test_wrong_types_are_refused_by_the_schema() -> None:
     for changes in ({"sparse_mode": "3"}, {"num_query_heads": 4.5}, {"actual_seq_qlen": [1.5]}, {"input_layout": 3}):
         with pytest.raises((RuntimeError, TypeError), match=next(iter(changes))):
             packet(**(case() | changes))
+
+
+def _random(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(7)).bfloat16()
+
+
+# What the fused operator has besides: inputs, and the shapes of its two results.
+OTHER_FORMS: dict[str, tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]] = {
+    "paged": ({
+        "query": _random(2, 3, 4, 64), "key": _random(3, 128, 128), "value": _random(3, 128, 128), "block_size": 128,
+        "block_table": torch.tensor([[2, 0], [1, -1]], dtype=torch.int32), "actual_seq_kvlen": [130, 5],
+        "input_layout": "BSND", "num_query_heads": 4, "num_key_value_heads": 2,
+    }, (2, 3, 4, 64), (2, 4, 3, 1)),
+    "packed": ({
+        "query": _random(5, 4, 192), "key": _random(9, 4, 192), "value": _random(9, 4, 128), "actual_seq_qlen": [2, 5],
+        "actual_seq_kvlen": [2, 9], "input_layout": "TND", "num_query_heads": 4,
+    }, (5, 4, 128), (5, 4, 1)),
+    "rope": ({
+        "query": _random(4, 5, 128), "key": _random(4, 9, 128), "value": _random(4, 9, 128),
+        "query_rope": _random(4, 5, 64), "key_rope": _random(4, 9, 64), "actual_seq_qlen": [2, 5],
+        "actual_seq_kvlen": [2, 9], "input_layout": "NTD_TND", "num_query_heads": 4,
+    }, (5, 4, 128), (5, 4, 1)),
+    "latent": ({
+        "query": _random(2, 1, 32, 512), "key": _random(2, 128, 512), "value": _random(2, 128, 512), "block_size": 128,
+        "query_rope": _random(2, 1, 32, 64), "key_rope": _random(2, 128, 64), "actual_seq_kvlen": [16, 3],
+        "block_table": torch.tensor([[0], [1]], dtype=torch.int32), "input_layout": "BSND_NBSD",
+        "num_query_heads": 32, "num_key_value_heads": 1, "return_softmax_lse": False,
+    }, (32, 2, 1, 512), (1,)),
+    "bias": ({
+        "query": _random(2, 4, 3, 64), "key": _random(2, 4, 16, 64), "value": _random(2, 4, 16, 64),
+        "pse_shift": _random(1, 4, 3, 16), "input_layout": "BNSD_BSND", "num_query_heads": 4,
+    }, (2, 3, 4, 64), (2, 4, 3, 1)),
+    "sink": ({
+        "query": _random(5, 4, 128), "key": _random(9, 4, 128), "value": _random(9, 4, 128), "actual_seq_qlen": [2, 5],
+        "actual_seq_kvlen": [2, 9], "learnable_sink": torch.ones(4).bfloat16(), "input_layout": "TND",
+        "num_query_heads": 4,
+    }, (5, 4, 128), (5, 4, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+def test_every_variant_takes_every_form(form: str) -> None:
+    """What is not built yet is said alike by all; what is, gives the same bits through each."""
+    arguments, out_shape, lse_shape = OTHER_FORMS[form]
+    arguments = {"return_softmax_lse": True} | arguments
+    meta = {n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
+    dtype = arguments["query"].dtype
+    results = {"attention_out": torch.zeros(out_shape, dtype=dtype), "softmax_lse": torch.zeros(lse_shape)}
+    meta_results = {n: v.to("meta") for n, v in results.items()}
+    answers: list[Any] = []
+    for call in (
+        lambda: packet(**arguments), lambda: packet(**meta), lambda: max_workspace(**arguments),
+        lambda: packet.out(**arguments, **results, workspace=max_workspace(**arguments)),
+        lambda: packet.out(**meta, **meta_results),
+    ):  # fmt: skip
+        try:
+            answers.append(call())
+        except RuntimeError as error:
+            answers.append(str(error))
+    refused = [answer for answer in answers if isinstance(answer, str)]
+    if refused:
+        assert len(refused) == len(answers) and len(set(refused)) == 1 and "code 561003" in refused[0]
+        return
+    out, lse = answers[0]
+    assert torch.equal(out, results["attention_out"]) and torch.equal(lse, results["softmax_lse"])
+    assert [tensor.shape for tensor in answers[0]] == [out_shape, lse_shape]
+    assert [tensor.shape for tensor in answers[1]] == [out_shape, lse_shape]
+    passes_opcheck(packet.default, arguments, test_utils=SHAPES_ONLY)
