@@ -185,11 +185,7 @@ def main() -> int:
     with ascend_attention.simulator(mode=given.mode) as simulator:
         run = generate(model, prompts, attention, given.tokens, given.chunk, show)
     print_seconds(name, run)
-    report = simulator.report
-    print(
-        f"  {attention.calls} calls of the operator, {len(report.launches)} kernel launches, {given.mode} mode: "
-        f"{report.seconds:.1f} s of simulation, {len(report.findings) or 'no'} findings"
-    )
+    print_simulation(simulator.report, attention.calls, config.layers * len(run.decode_seconds))
 
     same = compare(tokenizer, texts, reference, run, name)
     print("\nThe same tokens." if same else "\nFAILED: other tokens than plain torch.")
@@ -206,8 +202,22 @@ def show(done: int) -> None:
 
 
 def print_seconds(name: str, run: Run) -> None:
-    each = sum(run.decode_seconds) / max(1, len(run.decode_seconds))
-    print(f"{name}: prompts in {run.prefill_seconds:.1f} s, then {each:.2f} s for each token of all sequences")
+    """Host time, as everything that is timed here."""
+    print(f"{name}: prompts in {run.prefill_seconds:.1f} s, then {mean(run.decode_seconds):.2f} s for a token of each")
+
+
+def print_simulation(report: ascend_attention.Report, calls: int, decode_calls: int) -> None:
+    """What the simulator did: of it the last ``decode_calls`` launches for tokens that were generated."""
+    launches = report.launches
+    decoding = sum(launch.seconds for launch in launches[len(launches) - decode_calls :]) if launches else 0.0
+    print(
+        f"  {calls} calls of the operator, {len(launches)} kernel launches, {len(report.findings) or 'no'} findings; "
+        f"simulator's host time: {report.seconds - decoding:.1f} s for the prompts, {decoding:.1f} s for the tokens"
+    )
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / max(1, len(values))
 
 
 if __name__ == "__main__":
