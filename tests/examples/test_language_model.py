@@ -21,6 +21,7 @@ torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "language_model"))
 
 import generate  # noqa: E402
+from ascend_attention import AttentionNotSupported  # noqa: E402
 from gemma3.attention import PlainAttention, Step  # noqa: E402
 from gemma3.model import Config, Gemma3  # noqa: E402
 from gemma3.operator_attention import BLOCK, BlockTable, Operator, OperatorAttention, golden_model, simulated  # noqa: E402
@@ -29,7 +30,11 @@ CONFIG = Config(
     layers=6, width=64, heads=4, key_heads=2, head_dim=32, window=20, epsilon=1e-6, rope_base=1e6, global_every=3
 )  # fmt: skip
 VOCABULARY, LENGTHS, NEW = 300, (3, 125, 145), 6
-OPERATORS = {"golden": golden_model, "simulated": simulated}
+NOT_YET = pytest.mark.xfail(raises=AttentionNotSupported, strict=False, reason="paged decode is refused by the host")
+OPERATORS = [
+    pytest.param(golden_model, id="golden"),
+    pytest.param(simulated, id="simulated", marks=NOT_YET),
+]
 
 
 def random_weights(config: Config = CONFIG) -> dict[str, Any]:
@@ -103,7 +108,7 @@ def worst_error(operator: Operator, dtype: Any, chunk: int | None, windows: Any 
 
 @pytest.mark.parametrize("chunk", [None, 48], ids=["whole", "chunks"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("operator", OPERATORS.values(), ids=list(OPERATORS))
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_attends_as_plain_torch_does(operator: Operator, dtype: Any, chunk: int | None) -> None:
     # Each probability is rounded, and the result on both sides: three roundings of at most half an ulp of a mean of
     # values, which is no larger than the largest of them. What float32 adds is far below the fourth.
@@ -250,7 +255,9 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return generate.main()
 
 
-@pytest.mark.parametrize("backend", [["--golden"], []], ids=["golden", "simulated"])
+@pytest.mark.parametrize(
+    "backend", [pytest.param(["--golden"], id="golden"), pytest.param([], id="simulated", marks=NOT_YET)]
+)
 def test_program_writes_the_same_tokens(
     model_file: Path, backend: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
