@@ -193,7 +193,8 @@ bool SharesLoads(const AttentionPlan& plan, const std::vector<SequencePlan>& seq
 }
 
 // Where whole tiles leave cores without work: tiles as high as they can be, cut along their keys.
-void CutIfWorthIt(const Soc& soc, AttentionPlan* header, std::vector<SequencePlan>* sequences, Split* split) {
+void CutIfWorthIt(const Soc& soc, int64_t key_limit, AttentionPlan* header, std::vector<SequencePlan>* sequences,
+                  Split* split) {
     if (split->busiest <= split->mean + split->mean / kUnbalanced) {
         return;
     }
@@ -202,8 +203,8 @@ void CutIfWorthIt(const Soc& soc, AttentionPlan* header, std::vector<SequencePla
     CutRows(cut_header, kTileRowsMax, &cut_sequences);
     const bool lone = SharesLoads(cut_header, cut_sequences);
     cut_header.row_group = 1;
-    cut_header.tile_keys = uint32_t(ChooseCutTileKeys(cut_header, cut_sequences));
-    Split cut = SplitKeys(cut_header, cut_sequences, soc.aic_count);
+    cut_header.tile_keys = uint32_t(ChooseCutTileKeys(cut_header, cut_sequences, key_limit));
+    Split cut = SplitKeys(cut_header, cut_sequences, std::min<int64_t>(soc.aic_count, kPartsMax));
     const int64_t keys = lone ? cut.busiest * kLoneTileCost / kSharedTileCost : cut.busiest;
     if (!cut.combine.empty() && keys + kCombineCost < split->busiest) {
         *header = cut_header;
@@ -253,10 +254,11 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
         status.rule = "PLAN";
         return status;
     }
-    header.tile_keys = uint32_t(ChooseTileKeys(header, sequences, tiles));
+    const int64_t key_limit = TileKeysLimit(problem, geometry);
+    header.tile_keys = uint32_t(ChooseTileKeys(header, sequences, tiles, key_limit));
     Split split = SplitTiles(header, sequences, soc.aic_count);
     if (kEngineCombines) {
-        CutIfWorthIt(soc, &header, &sequences, &split);
+        CutIfWorthIt(soc, key_limit, &header, &sequences, &split);
     }
     header.core_count = uint32_t(split.cores.size());
     header.combine_count = uint32_t(split.combine.size());

@@ -13,7 +13,12 @@ constexpr int64_t kRowsMax = INT32_MAX;
 
 template <class Heads>
 constexpr Geometry MakeGeometry(const char* kernel) {
-    return {kernel, Heads::kHeadDimMax, Heads::kValueDimMax, Heads::kCoreWorkspaceBytes};
+    return {kernel,
+            Heads::kHeadDimMax,
+            Heads::kValueDimMax,
+            Heads::kTileKeysWithMask,
+            Heads::kTileKeysWithBias,
+            Heads::kCoreWorkspaceBytes};
 }
 constexpr Geometry kGeometries[] = {MakeGeometry<NarrowHeads>("attention_"),
                                     MakeGeometry<WideHeads>("attention_wide_")};
@@ -90,10 +95,22 @@ int64_t ChooseRowGroup(const AttentionProblem& problem) {
     return std::max(problem.head_dim, problem.value_head_dim) <= kRowGroupChannels ? kRowGroupMax : 1;
 }
 
-// As many keys as the score slots hold: the running output is rescaled and the partial output written once per tile,
+int64_t TileKeysLimit(const AttentionProblem& problem, const Geometry& geometry) {
+    int64_t limit = kTileKeysMax;
+    if (problem.has_mask) {
+        limit = std::min(limit, geometry.tile_keys_with_mask);
+    }
+    if (problem.has_bias) {
+        limit = std::min(limit, geometry.tile_keys_with_bias);
+    }
+    return limit;
+}
+
+// As many keys as there is room for: the running output is rescaled and the partial output written once per tile,
 // whatever its width. Never more keys than the longest range needs. Fewer where a core has a handful of steps: what
 // counts then is how soon the first product is there.
-int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles) {
+int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles,
+                       int64_t limit) {
     constexpr int64_t kFewTiles = 8 * kCoresAtLeast;
     constexpr int64_t kShortTileKeys = 256;
     int64_t longest = 1;
@@ -101,11 +118,11 @@ int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan
         longest = std::max(longest, KeysAtMost(sequence, int64_t(plan.row_group) * sequence.tile_rows));
     }
     const bool brief = tiles <= kFewTiles && longest <= 8 * kShortTileKeys;
-    return Fitted(brief ? kShortTileKeys : kTileKeysMax, longest);
+    return Fitted(brief ? std::min(kShortTileKeys, limit) : limit, longest);
 }
 
 // Cuts lie between key tiles: eight of them for each core balance the cores to an eighth.
-int64_t ChooseCutTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences) {
+int64_t ChooseCutTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t limit) {
     int64_t longest = 1;
     int64_t all = 0;
     for (const SequencePlan& sequence : sequences) {
@@ -113,7 +130,7 @@ int64_t ChooseCutTileKeys(const AttentionPlan& plan, const std::vector<SequenceP
         longest = std::max(longest, keys);
         all += keys * sequence.tile_count * plan.head_count;
     }
-    int64_t keys = kTileKeysMax;
+    int64_t keys = limit;
     while (keys > kCubeStep && keys * 8 * kCoresAtLeast > all) {
         keys /= 2;
     }

@@ -16,6 +16,8 @@ struct Geometry {
     const char* kernel;  // the kernels' name before the dtype's
     int64_t head_dim_max;
     int64_t value_dim_max;
+    int64_t tile_keys_with_mask;
+    int64_t tile_keys_with_bias;
     int64_t core_workspace_bytes;
 };
 // The narrow one where it does; null when the heads are too wide for both.
@@ -30,8 +32,11 @@ int64_t ChooseFold(const AttentionProblem& problem);
 int64_t ChooseRowLimit(const AttentionProblem& problem, int64_t fold);
 // Row tiles that share loads of K and V.
 int64_t ChooseRowGroup(const AttentionProblem& problem);
+// Keys of a key tile at most: what lies beside the scores, an explicit mask or a bias, takes part of the room.
+int64_t TileKeysLimit(const AttentionProblem& problem, const Geometry& geometry);
 // tile_keys of whole tiles, and of tiles that are cut.
-int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles);
-int64_t ChooseCutTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences);
+int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles,
+                       int64_t limit);
+int64_t ChooseCutTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t limit);
 
 }  // namespace ascend_attention
