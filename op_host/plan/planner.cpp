@@ -175,21 +175,50 @@ std::vector<uint8_t> Serialise(const AttentionPlan& header, const std::vector<Se
 // Of one core: the partial results of cut tiles.
 int64_t PartBytes(int64_t value_head_dim) { return kPartSlots * PartSlotBytes(RoundUp(value_head_dim, 16)); }
 
-// Keys that the other cores could have done while all wait for each other and read the parts (a few microseconds; a key
-// takes 14 cycles).
-constexpr int64_t kCombineCost = 400;
-// Where two row tiles shared the loads of K and V and no longer do, a key costs this many times as much. Modelled:
-// loads are then as long as the products.
-constexpr int64_t kLoneTileCost = 5;
-constexpr int64_t kSharedTileCost = 4;
+// What a plan takes, in cycles, for choosing between two: timed mode on Ascend910B2 with a cold L2 is met within a
+// fifth. A core goes on by one key in kKeyCycles with 256 channels of key and value, longer with more rows; short row
+// tiles of one head find keys in L2 that another has fetched. All cores together are bound by HBM: keys are read once,
+// and the rings and parts that they write come on top.
+struct KeyCycles {
+    int64_t fixed;
+    int64_t per_128_rows;
+};
+constexpr KeyCycles kAlone = {11, 5};
+constexpr KeyCycles kShared = {6, 10};
+constexpr KeyCycles kNoLongerShared = {11, 10};  // cut tiles of one head load keys each for itself
+constexpr int64_t kKeyChannels = 256;
+constexpr int64_t kHbmBytesPerCycle = 770;
+// All cores wait for each other before parts are read.
+constexpr int64_t kCombineCycles = 5000;
+// A cut has to save more than the estimate may err: one part in.
+constexpr int64_t kWorthIt = 20;
 // Cores this much busier than the mean are worth a look: one part in.
 constexpr int64_t kUnbalanced = 10;
 
-// Are there row tiles that share loads?
-bool SharesLoads(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences) {
-    return plan.row_group > 1 && std::any_of(sequences.begin(), sequences.end(), [](const SequencePlan& sequence) {
-               return sequence.key_length > 0 && sequence.tile_count > 1;
-           });
+int64_t PlanCycles(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, const Split& split) {
+    const int64_t channels = int64_t(plan.head_dim) + plan.value_head_dim;
+    const int64_t key_heads = plan.head_count / plan.heads_per_key_head;
+    int64_t rows = 0;
+    int64_t keys = 0;
+    bool several = false;  // row tiles of a head
+    for (const SequencePlan& sequence : sequences) {
+        if (sequence.key_length > 0) {
+            rows = std::max<int64_t>(rows, sequence.tile_rows);
+            keys += std::clamp<int64_t>(int64_t(sequence.band_high) - sequence.band_low + sequence.query_length, 0,
+                                        sequence.key_length);
+            several = several || sequence.tile_count > 1;
+        }
+    }
+    const bool cut = !split.combine.empty();
+    const int64_t ring =
+        NarrowHeads::kRingSlots * rows * (plan.tile_keys * int64_t(6) + plan.value_head_dim * int64_t(4));
+    const int64_t parts = cut ? kPartSlots * rows * (plan.value_head_dim + 2) * int64_t(4) : 0;
+    const int64_t bytes = keys * key_heads * channels * 2 + int64_t(split.cores.size()) * (ring + parts);
+    const bool narrow = std::max(plan.head_dim, plan.value_head_dim) <= uint32_t(kRowGroupChannels);
+    const KeyCycles& key = !several || (cut && !narrow) ? kAlone : cut ? kNoLongerShared : kShared;
+    const int64_t busiest =
+        split.busiest * (key.fixed * kTileRowsMax + key.per_128_rows * rows) / kTileRowsMax * channels / kKeyChannels;
+    return std::max(busiest, bytes / kHbmBytesPerCycle) + (cut ? kCombineCycles : 0);
 }
 
 // Where whole tiles leave cores without work: tiles as high as they can be, cut along their keys.
@@ -201,12 +230,12 @@ void CutIfWorthIt(const Soc& soc, int64_t key_limit, AttentionPlan* header, std:
     AttentionPlan cut_header = *header;
     std::vector<SequencePlan> cut_sequences = *sequences;
     CutRows(cut_header, kTileRowsMax, &cut_sequences);
-    const bool lone = SharesLoads(cut_header, cut_sequences);
     cut_header.row_group = 1;
     cut_header.tile_keys = uint32_t(ChooseCutTileKeys(cut_header, cut_sequences, key_limit));
     Split cut = SplitKeys(cut_header, cut_sequences, std::min<int64_t>(soc.aic_count, kPartsMax));
-    const int64_t keys = lone ? cut.busiest * kLoneTileCost / kSharedTileCost : cut.busiest;
-    if (!cut.combine.empty() && keys + kCombineCost < split->busiest) {
+    const int64_t whole_cycles = PlanCycles(*header, *sequences, *split);
+    const int64_t cut_cycles = PlanCycles(cut_header, cut_sequences, cut);
+    if (!cut.combine.empty() && cut_cycles + cut_cycles / kWorthIt < whole_cycles) {
         *header = cut_header;
         *sequences = std::move(cut_sequences);
         *split = std::move(cut);
@@ -257,9 +286,7 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     const int64_t key_limit = TileKeysLimit(problem, geometry);
     header.tile_keys = uint32_t(ChooseTileKeys(header, sequences, tiles, key_limit));
     Split split = SplitTiles(header, sequences, soc.aic_count);
-    if (kEngineCombines) {
-        CutIfWorthIt(soc, key_limit, &header, &sequences, &split);
-    }
+    CutIfWorthIt(soc, key_limit, &header, &sequences, &split);
     header.core_count = uint32_t(split.cores.size());
     header.combine_count = uint32_t(split.combine.size());
     header.workspace_parts = int64_t(header.core_count) * header.workspace_core_stride;

@@ -13,9 +13,6 @@
 
 namespace ascend_attention {
 
-// Does the engine put the parts of cut tiles together? Tiles stay whole as long as it does not.
-constexpr bool kEngineCombines = false;
-
 struct Plan {
     std::string kernel;          // entry name: "attention_float16", "attention_wide_bfloat16", ...
     std::vector<uint8_t> bytes;  // AttentionPlan | SequencePlan[] | CoreRange[] | CombineTask[]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import ascend_attention
+from ascend_attention._settings import at_most_cores
 from ascend_attention.precision import compare_fused_infer_attention_score_v2
 from ascend_attention.sync_mutation import Case
 from helpers.fia_cases import FiaCase
@@ -28,14 +29,21 @@ SHAPES = (
     FiaCase("ragged", "BSND", batch=4, num_query_heads=3, query_length=140, key_length=200, head_dim=128,
             actual_seq_qlen=(140, 1, 77, 140), actual_seq_kvlen=(33, 200, 0, 0), mask_shape="BSS",
             return_softmax_lse=True),
+    # Two and a half row tiles for each of two cores: one is split, and the buffer of its part is used again.
+    FiaCase("split", "BNSD", num_query_heads=5, query_length=8, key_length=5000, head_dim=64,
+            return_softmax_lse=True),
 )  # fmt: skip
+
+
+CORES = {"split": 2}  # others: as many as the SoC has
 
 
 def case(shape: FiaCase) -> Case:
     arguments = shape.arguments()
 
     def run() -> Any:
-        return ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
+        with at_most_cores(CORES.get(shape.name, 0)):
+            return ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
 
     def right(outputs: Any) -> bool:
         return compare_fused_infer_attention_score_v2(outputs, **arguments).passed

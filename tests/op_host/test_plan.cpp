@@ -126,7 +126,7 @@ void TestRandomPlans(std::mt19937& random) {
         CheckCoverage(problem, plan, context);
         cut += plan.header().combine_count > 0;
     }
-    CHECK_CONTEXT(!kEngineCombines || (cut > 40 && cut < 360), std::to_string(cut));  // both ways to split are tried
+    CHECK_CONTEXT(cut > 40 && cut < 360, std::to_string(cut));  // both ways to split are tried
 }
 
 // Decode with fewer tiles than cores: all cores work, as evenly as key tiles allow.
@@ -146,9 +146,6 @@ void TestCutDecode() {
             const std::string context = Describe(plan);
             CheckLimits(problem, plan, soc, context);
             CheckCoverage(problem, plan, context);
-            if (!kEngineCombines) {
-                continue;
-            }
             CHECK_CONTEXT(plan.header().combine_count > 0, context);
             std::vector<int64_t> keys(plan.header().core_count, 0);
             int64_t total = 0;
@@ -371,12 +368,9 @@ void TestDescribe() {
     CHECK(MakePlan(problem, SocOf("Ascend910B4"), &plan).ok());
     const std::string cut = Describe(plan);
     for (const char* part :
-         {"head_dim 64 with 16 of rope", "sink yes", "in blocks of 32 in NZ form", "4096, 1024 and 2048"}) {
+         {"head_dim 64 with 16 of rope", "sink yes", "in blocks of 32 in NZ form", "4096, 1024 and 2048",
+          "the first from key ", "the last up to key ", "combined: sequence 0, head 1, tile 0, from cores"}) {
         CHECK_CONTEXT(cut.find(part) != std::string::npos, std::string(part) + " in\n" + cut);
-    }
-    for (const char* part :
-         {"the first from key ", "the last up to key ", "combined: sequence 0, head 1, tile 0, from cores"}) {
-        CHECK_CONTEXT((cut.find(part) != std::string::npos) == kEngineCombines, std::string(part) + " in\n" + cut);
     }
 }
 
