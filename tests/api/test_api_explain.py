@@ -141,7 +141,7 @@ def test_a_full_mask_and_its_tokens_in_one_picture(changed: dict[str, Any], visi
     assert sequences(text)[0].startswith(f"sequences 0 to 1: 6 queries, 10 keys; {rows}")
 
 
-def test_what_is_not_built_yet_is_explained() -> None:
+def test_packed_sequences_are_explained() -> None:
     tokens = {
         name: torch.empty(shape, dtype=torch.bfloat16, device="meta")
         for name, shape in {"query": (9, 4, 128), "key": (7, 2, 128), "value": (7, 2, 128)}.items()
@@ -152,9 +152,17 @@ def test_what_is_not_built_yet_is_explained() -> None:
         "sequence 0: 4 queries, 4 keys; every row sees keys 0 to 3",
         "sequence 1: 5 queries, 3 keys; every row sees keys 0 to 2",
     ]
-    assert line(text, "runs") == "not supported yet: input_layout 'TND'; so far: BSH, BSND, BNSD, BNSD_BSND. " + GOLDEN
-    with pytest.raises(AttentionNotSupported, match="input_layout"):
-        check(OPERATOR, **packed)
+    assert line(text, "runs").startswith("yes")
+    check(OPERATOR, **packed)
+
+
+def test_what_is_not_built_yet_is_explained() -> None:
+    given = arguments(quant_scale_out=torch.empty(1, device="meta"))
+    text = explain(OPERATOR, **given)
+    expected = "not supported yet: quant_scale_out float32 (1,); so far: None (output in the dtype of query). " + GOLDEN
+    assert line(text, "runs") == expected
+    with pytest.raises(AttentionNotSupported, match="quant_scale_out"):
+        check(OPERATOR, **given)
 
 
 def test_quantisation_is_named() -> None:

@@ -218,11 +218,13 @@ def test_one_graph_serves_all_lengths_in_a_tensor(operator: Any) -> None:
 
 
 def test_lists_are_judged_alike_through_torch() -> None:
-    for given in (listed(rows=4), listed(rows=4, key=listed()["key"][:1]), listed(rows=4, key=[])):
+    for given in (listed(rows=4, key=listed()["key"][:1]), listed(rows=4, key=[])):
         texts = {answer(call, given) for call in (packet(FIA).lists, packet(f"{FIA}_get_max_workspace").lists)}
         with pytest.raises(AttentionError) as caught:
             function(**given)
         assert texts == {str(caught.value)}
+    given = listed(rows=4)
+    assert torch.equal(packet(FIA).lists(**given)[0], function(**given)[0])
 
 
 def test_results_of_lists_with_nothing_to_compute() -> None:

@@ -83,7 +83,7 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str, int]] = [
     ("strided-mask", base(atten_mask=strided(zeros(20, 24, dtype="bool"))), "atten_mask", 161002),
     ("sparse-mode", base(sparse_mode=5), "sparse_mode", 161002),
     ("inner-precise", base(inner_precise=4), "inner_precise", 161002),
-    ("one-row", base(query=zeros(2, 1, 4, 32)), "", 561003),
+    ("int8-output", base(quant_scale_out=np.ones(1, np.float32)), "quant_scale_out", 561003),
     ("sink", base(learnable_sink=zeros(4)), "learnable_sink", 161002),
 ]  # fmt: skip
 

@@ -204,16 +204,14 @@ def test_the_interpreter_runs_while_a_kernel_does() -> None:
 
 
 def test_extended_contract_is_seen_by_every_door() -> None:
-    # decisions.md, "Also lifted": the mask is not needed when the query has one row. One row is not built yet, so the
-    # two contracts differ in the code.
     arguments = FiaCase("", "BSND", num_query_heads=1, query_length=1, key_length=8).arguments()
     arguments.update(inner_precise=2)  # D19: refused by the document at Q_S = 1
     for through in (through_numpy, through_torch):
         with pytest.raises(AttentionError) as document:
             through(arguments)
-        with ascend_attention.contract("extended"), pytest.raises(AttentionError) as extended:
-            through(arguments)
-        assert (document.value.code, extended.value.code) == (161002, 561003)
+        assert document.value.code == 161002
+        with ascend_attention.contract("extended"):
+            assert through(arguments)[0].shape == (1, 1, 1, 64)
 
 
 SCRIPT = """
