@@ -82,13 +82,14 @@ def attend(sequence: Sequence, scale: float, flow: Flow) -> None:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
         for key_head in range(sequence.values.heads):
             keys = [term.keys.read(key_head, start, stop).astype(flow.work) for term in sequence.terms]
+            terms, keys = _one_sum(sequence.terms, keys)
             values = sequence.values.read(key_head, start, stop).astype(flow.work)
             for heads, rows in _pieces(sequence, key_head, stop - start):
                 columns, kept = sequence.sees.rows(rows.start, rows.stop, heads.start)
                 near = _shifted(columns, start)
                 if values[near].shape[0] == 0:
                     continue
-                scores = _scores(sequence, keys, heads, rows, columns, near, kept, scale, flow)
+                scores = _scores(sequence, terms, keys, heads, rows, columns, near, kept, scale, flow)
                 sink = None if sequence.sink is None else sequence.sink[heads, None, None].astype(flow.work)
                 softmax_times_value = _softmax_times_value if flow.tile is None else _softmax_times_value_by_tiles
                 output, lse = softmax_times_value(scores, kept, values[near], sink, flow)
@@ -116,6 +117,7 @@ def _shifted(columns: Columns, start: int) -> Columns:
 
 def _scores(
     sequence: Sequence,
+    terms: tuple[Term, ...],
     keys: list[Array],
     heads: slice,
     rows: slice,
@@ -126,7 +128,7 @@ def _scores(
     flow: Flow,
 ) -> Array:
     scores: Array | None = None
-    for term, key in zip(sequence.terms, keys, strict=True):
+    for term, key in zip(terms, keys, strict=True):
         product = flow.product(term.query[heads, rows].astype(flow.work), key[near], kept)
         if term.rescale is not None:
             product = term.rescale(product, heads, rows, columns)
@@ -136,6 +138,14 @@ def _scores(
     if sequence.bias is not None:
         scores += sequence.bias(heads, rows, columns)
     return scores
+
+
+def _one_sum(terms: tuple[Term, ...], keys: list[Array]) -> tuple[tuple[Term, ...], list[Array]]:
+    """Terms that nothing is done to by themselves are one sum over all channels, those of rope last."""
+    if len(terms) == 1 or any(term.rescale is not None for term in terms):
+        return terms, keys
+    query = np.concatenate([term.query for term in terms], axis=2)
+    return (Term(query, terms[0].keys),), [np.concatenate(keys, axis=1)]
 
 
 def _softmax_times_value(
