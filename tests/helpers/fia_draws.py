@@ -335,6 +335,24 @@ def mla_band(draw: Draw) -> FiaCase:
     )  # fmt: skip
 
 
+def split(draw: Draw) -> FiaCase:
+    """So long and so few rows that keys are split between cores."""
+    key_heads, batch, rows = draw.number(1, 2), draw.number(1, 2), draw.one_of(1, 1, draw.number(2, 16))
+    keys = draw.number(2500, 6000)
+    case = FiaCase(
+        **draw.common("split"), batch=batch, num_query_heads=key_heads * draw.number(1, 4),
+        num_key_value_heads=key_heads, query_length=rows, key_length=keys, head_dim=16 * draw.number(1, 4),
+        input_layout=draw.one_of("BSH", "BSND", "BNSD"),
+        actual_seq_kvlen=(keys, draw.number(0, keys))[:batch],
+    )  # fmt: skip
+    if draw.chance(0.5):
+        sizes = (128, 256) if rows > 1 else (16, 48, 128)
+        case = dataclasses.replace(case, **_cache(draw, ("BBH",), sizes))
+    if rows > 1:
+        return _bias(draw, _mask(draw, case))
+    return _bias(draw, dataclasses.replace(case, **_one_row_mask(draw)))
+
+
 def extended(draw: Draw) -> FiaCase:
     """What the document refuses and the extended contract takes."""
     case = draw.one_of(_extended_packed, _extended_packed, _extended_mla, _extended_sink, _extended_rope)(draw)
@@ -378,4 +396,4 @@ DOCUMENT: tuple[Family, ...] = (
     dense, dense, one_row, one_row, one_row, few_rows, few_rows, paged, paged, lists, packed, packed, packed,
     packed_rope, mla, mla, mla, mla_band, wide, wide_one_row, wide_paged,
 )  # fmt: skip
-FAMILIES: tuple[Family, ...] = (*DOCUMENT, extended)
+FAMILIES: tuple[Family, ...] = (*DOCUMENT, split, split, extended)
