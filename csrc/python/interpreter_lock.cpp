@@ -27,7 +27,10 @@ void ParkOrTerminate() {
 
 void ParkThreadsThatPythonEnds() {
     doors::SetInterpreterProbe(&PythonIsEnding);
-    previous = std::set_terminate(&ParkOrTerminate);
+    const std::terminate_handler replaced = std::set_terminate(&ParkOrTerminate);
+    if (replaced != &ParkOrTerminate) {  // the second time it would call itself
+        previous = replaced;
+    }
 }
 
 }  // namespace ascend_attention::python

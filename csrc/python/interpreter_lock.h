@@ -21,8 +21,8 @@ inline bool PythonIsEnding() {
 #endif
 }
 
-// For once, when the module is loaded. Torch takes the lock in a destructor after each kernel: a thread that Python
-// ends there reaches std::terminate, and stops in it instead of aborting a process that is about to end.
+// When settings are first read; again does nothing. Torch takes the lock in a destructor after each kernel: a thread
+// that Python ends there reaches std::terminate, and stops in it instead of aborting a process that is about to end.
 void ParkThreadsThatPythonEnds();
 
 // Runs something that takes the lock. Python ends other threads than the one that shuts down inside it, up to 3.13 by

@@ -179,7 +179,6 @@ void MmadVersions(const Operands&, const py::dict& given, const sim::Site&) {
     }
 }
 
-// Operands: dst, src[, cbufWorkspace]. `config` is "NZ" or "ROW_MAJOR".
 void SetFmatrix(const Operands&, const py::dict& given, const sim::Site& site) {
     Params params(given);
     const std::uint8_t pad[4] = {};

@@ -12,7 +12,7 @@
 
 namespace ascend_attention {
 
-// How many query heads the caller gave; 1 is the default.
+// How many query heads the caller gave: "8", or "none or 1", the default.
 std::string QueryHeadsText(int64_t given);
 // num_key_value_heads as the caller gave it: "2", or "none or 0 (= num_query_heads 8)".
 std::string KeyHeadsText(int64_t given, const char* query_argument, int64_t query_heads);

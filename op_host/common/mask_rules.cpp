@@ -51,11 +51,10 @@ Status CheckCompressedMask(const MaskArguments& arguments, const char* rule) {
         return Refusal(
             arguments.op, rule, "atten_mask", mask ? Concat("shape ", ShapeText(mask->shape)) : "None",
             Concat("(2048, 2048), (1, 2048, 2048) or (1, 1, 2048, 2048) with sparse_mode ", arguments.sparse_mode),
-            mask && !arguments.packed ? "A mask of (Q_S, KV_S) goes with sparse_mode 0 or 1. This one is always "
-                                        "numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1), whatever the lengths: "
-                                        "non-zero hides, and the content is not read."
-                                      : "Always numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1), whatever the "
-                                        "lengths: non-zero hides, and the content is not read.");
+            Concat(mask && !arguments.packed ? "A mask of (Q_S, KV_S) goes with sparse_mode 0 or 1. This one is always "
+                                             : "Always ",
+                   "numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1), whatever the lengths: non-zero hides, and the "
+                   "content is not read."));
     }
     return OkStatus();
 }
@@ -99,13 +98,13 @@ Status CheckTokens(const MaskArguments& arguments, const TokenRules& rules, cons
     const int64_t pre = arguments.pre_tokens;
     const int64_t next = arguments.next_tokens;
     const char* op = arguments.op;
-    const std::string both = Concat("pre_tokens ", pre, ", next_tokens ", next);
+    const auto both = [&] { return Concat("pre_tokens ", pre, ", next_tokens ", next); };
     if (pre < 0 && next < 0) {
-        return Refusal(op, rules.both_negative, "pre_tokens", both, "not both negative");
+        return Refusal(op, rules.both_negative, "pre_tokens", both(), "not both negative");
     }
     int64_t width = 0;
     if (!__builtin_add_overflow(pre, next, &width) && width < 0) {
-        return Refusal(op, rules.width, "pre_tokens", both, "pre_tokens + next_tokens >= 0");
+        return Refusal(op, rules.width, "pre_tokens", both(), "pre_tokens + next_tokens >= 0");
     }
     const bool top_left = arguments.sparse_mode == 0;
     const char* rule = top_left ? rules.top_left : rules.bottom_right;

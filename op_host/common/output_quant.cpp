@@ -29,7 +29,8 @@ Status CheckScaleDType(const OutputQuantArguments& arguments, const char* rule) 
     const bool float16 = arguments.query == DType::kFloat16 && scale == DType::kFloat16;
     if (scale != DType::kFloat32 && !bfloat16 && !(float16 && arguments.float16_scale)) {
         return Refusal(arguments.op, rule, arguments.scale_name, DTypeText(*arguments.scale),
-                       "float32, or bfloat16 with bfloat16 query");
+                       arguments.float16_scale ? "float32, or the dtype of a float16 or bfloat16 query"
+                                               : "float32, or bfloat16 with bfloat16 query");
     }
     return OkStatus();
 }
@@ -66,7 +67,7 @@ Status CheckPseShape(const PseArguments& arguments, const char* rule) {
 Status CheckPseDType(const PseArguments& arguments, const char* rule) {
     const DType pse = arguments.pse.dtype;
     const DType query = arguments.query;
-    if (pse == query || (pse == DType::kFloat16 && query == DType::kInt8)) {
+    if ((IsHalfWidth(query) && pse == query) || (pse == DType::kFloat16 && query == DType::kInt8)) {
         return OkStatus();
     }
     return Refusal(arguments.op, rule, "pse_shift", DTypeText(arguments.pse),

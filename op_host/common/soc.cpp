@@ -48,8 +48,10 @@ const std::vector<Soc>& CheckedSocs() {
     return socs;
 }
 
+namespace {
+
 // Letters and digits in lower case, without "Ascend" or "Atlas".
-static std::string Bare(const std::string& name) {
+std::string Bare(const std::string& name) {
     std::string text;
     for (const char letter : name) {
         if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
@@ -65,7 +67,7 @@ static std::string Bare(const std::string& name) {
 }
 
 // Letters to put in, to take out or to change until one text is the other.
-static size_t Edits(const std::string& from, const std::string& to) {
+size_t Edits(const std::string& from, const std::string& to) {
     std::vector<size_t> edits(to.size() + 1);
     std::iota(edits.begin(), edits.end(), size_t(0));
     for (size_t i = 1; i <= from.size(); ++i) {
@@ -80,7 +82,7 @@ static size_t Edits(const std::string& from, const std::string& to) {
 }
 
 // The known name that a wrong one stands for: other letters' case or signs between, or a slip of one or two letters.
-static std::string NearName(const std::string& given) {
+std::string NearName(const std::string& given) {
     std::string nearest;
     size_t fewest = std::min<size_t>(3, given.size());
     for (const std::vector<Soc>* socs : {&KnownSocs(), &CheckedSocs()}) {
@@ -95,7 +97,7 @@ static std::string NearName(const std::string& given) {
     return nearest;
 }
 
-static std::string HelpFor(const std::string& name) {
+std::string HelpFor(const std::string& name) {
     const std::string given = Bare(name.substr(0, 64));  // a name, however long the text is
     const std::string near = NearName(given);
     if (!near.empty() && Bare(near) == given) {
@@ -105,13 +107,14 @@ static std::string HelpFor(const std::string& name) {
         return "Atlas A3, also called 910C, goes by Ascend910_93 and two digits, for example 'Ascend910_9391'.";
     }
     if (given == "910" || given == "910a" || given == "910b" || given == "a2" || given == "800a2") {
-        return "Atlas A2 is Ascend910B with a number, for example 'Ascend910B2'. Plain Ascend910A and Ascend910B are "
-               "an "
+        return "Atlas A2 is Ascend910B with a number, for example 'Ascend910B2'. Plain Ascend910A and Ascend910B are an "
                "earlier generation that these kernels do not run on.";
     }
     return near.empty() ? "Atlas A2 is 'Ascend910B2' and the like, Atlas A3 (910C) 'Ascend910_9391' and the like."
                         : Concat("Did you mean '", near, "'?");
 }
+
+}  // namespace
 
 Status FindSoc(const std::string& name, Soc* soc) {
     for (const std::vector<Soc>* socs : {&KnownSocs(), &CheckedSocs()}) {

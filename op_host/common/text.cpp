@@ -24,6 +24,15 @@ size_t CharacterAt(const std::string& text, size_t at) {
     return overlong || no_scalar ? 0 : bytes;
 }
 
+// Control characters of one byte and of two, and the two characters of Unicode that end lines.
+bool IsControl(const std::string& text, size_t at, size_t bytes) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const auto second = static_cast<unsigned char>(bytes > 1 ? text[at + 1] : 0);
+    const auto third = static_cast<unsigned char>(bytes > 2 ? text[at + 2] : 0);
+    return byte < 0x20 || byte == 0x7F || (byte == 0xC2 && second < 0xA0) ||
+           (byte == 0xE2 && second == 0x80 && (third == 0xA8 || third == 0xA9));
+}
+
 }  // namespace
 
 std::string Quoted(const std::string& text) {
@@ -31,7 +40,8 @@ std::string Quoted(const std::string& text) {
     std::string quoted = "'";
     for (size_t at = 0; at < text.size();) {
         const auto byte = static_cast<unsigned char>(text[at]);
-        const size_t bytes = byte < 0x20 || byte == 0x7F ? 0 : CharacterAt(text, at);
+        const size_t character = CharacterAt(text, at);
+        const size_t bytes = IsControl(text, at, character) ? 0 : character;
         if (bytes > 0) {
             quoted += text.substr(at, bytes);
         } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <limits>
+#include <locale>
 
 #include "common/dtype.h"
 #include "common/integers.h"
@@ -8,6 +9,7 @@
 #include "common/soc.h"
 #include "common/status.h"
 #include "common/tensor.h"
+#include "common/text.h"
 #include "cpp/check.h"
 
 namespace {
@@ -146,6 +148,29 @@ void TestSocs() {
     }
 }
 
+void TestQuoted() {
+    CHECK_EQ(Quoted("BSND"), "'BSND'");
+    CHECK_EQ(Quoted("a\nb\x7F"), "'a\\x0ab\\x7f'");
+    CHECK_EQ(Quoted("\xC3\xBC \xE2\x82\xAC \xF0\x9F\x98\x80"), "'\xC3\xBC \xE2\x82\xAC \xF0\x9F\x98\x80'");
+    // No character, one that is cut off, one that is written too long.
+    CHECK_EQ(Quoted("\xFF\xC3"), "'\\xff\\xc3'");
+    CHECK_EQ(Quoted("\xC0\x8A"), "'\\xc0\\x8a'");
+    // NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR end lines, their neighbours do not.
+    CHECK_EQ(Quoted("\xC2\x85\xC2\xA0"), "'\\xc2\\x85\xC2\xA0'");
+    CHECK_EQ(Quoted("\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA"), "'\\xe2\\x80\\xa8\\xe2\\x80\\xa9\xE2\x80\xAA'");
+}
+
+void TestTextInAnyLocale() {
+    struct Commas : std::numpunct<char> {
+        char do_decimal_point() const override { return ','; }
+        char do_thousands_sep() const override { return '.'; }
+        std::string do_grouping() const override { return "\3"; }
+    };
+    const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Commas));
+    CHECK_EQ(Concat("Q_S ", 20971520, " of ", 0.5), "Q_S 20971520 of 0.5");
+    std::locale::global(before);
+}
+
 }  // namespace
 
 int main() {
@@ -156,5 +181,7 @@ int main() {
     TestLayouts();
     TestStatusText();
     TestSocs();
+    TestQuoted();
+    TestTextInAnyLocale();
     return check::Result();
 }

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost table: which row and which figure is taken, and what its files may not say.
+// The cost table: which row and which figure is taken, and what its files may not say. And how much memory a recording
+// may take.
+#include <unistd.h>
+
+#include <algorithm>
+#include <clocale>
+#include <filesystem>
+#include <fstream>
+#include <locale>
 #include <string>
 
 #include "cpp/check.h"
 #include "timing/cost_table.h"
+#include "timing/host_memory.h"
 #include "timing/recorder.h"
 #include "timing/refusal.h"
 
@@ -120,6 +129,56 @@ void BadFiguresAreRefused() {
              "machine.csv has no column 'documented'");
 }
 
+// Costs are written with a decimal point, whatever the program around has set.
+void CostsAreReadInAnyLanguage() {
+    struct Commas : std::numpunct<char> {
+        char do_decimal_point() const override { return ','; }
+    };
+    const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Commas));
+    const char* const spoken = std::setlocale(LC_NUMERIC, "de_DE.UTF-8");  // where the system has it
+    const CostTable table(kHeader + "pipe V,*,0.25,,1e1,0,0,0,repeat\n", kNoFigures, CostSource::kMeasured);
+    std::locale::global(before);
+    std::setlocale(LC_NUMERIC, "C");
+    InstructionKey key;
+    key.name = "Add";
+    key.pipe = Pipe::kVector;
+    CHECK_EQ_CONTEXT(table.Find(key).per_unit, 0.25, spoken == nullptr ? "no language with commas" : spoken);
+    CHECK_EQ(table.Find(key).fixed, 10.0);
+}
+
+// A tree of files as the system shows them.
+void HostMemoryIsTheLeastThatAnybodyLeaves() {
+    namespace fs = std::filesystem;
+    const fs::path root = fs::temp_directory_path() / ("host_memory_" + std::to_string(getpid()));
+    const auto write = [&](const char* path, const char* text) {
+        fs::create_directories((root / path).parent_path());
+        std::ofstream(root / path) << text;
+    };
+    const auto available = [&] { return AvailableHostMemory(root.string()); };
+    fs::create_directories(root);
+    const std::uint64_t nobody = available();  // without files: the limit of address space alone
+    write("proc/meminfo", "MemTotal: 4000 kB\nMemAvailable: 3000 kB\n");
+    CHECK_EQ(available(), std::min<std::uint64_t>(nobody, 3000 * 1024));
+    write("sys/fs/cgroup/memory.max", "max\n");
+    write("sys/fs/cgroup/memory.current", "1900000\n");
+    CHECK_EQ(available(), std::min<std::uint64_t>(nobody, 3000 * 1024));
+    write("sys/fs/cgroup/memory.max", "2000000\n");
+    CHECK_EQ(available(), 100000U);
+    // Pages of files can be had back, those in use cannot.
+    write("sys/fs/cgroup/memory.stat", "anon 100000\nactive_file 300000\ninactive_file 1500000\n");
+    CHECK_EQ(available(), 1600000U);
+    write("sys/fs/cgroup/memory.stat", "inactive_file 2900000\n");
+    CHECK_EQ(available(), 2000000U);
+    write("sys/fs/cgroup/memory.current", "5900000\n");  // more than the group may have
+    CHECK_EQ(available(), 0U);
+    fs::remove_all(root / "sys");
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "1000000\n");
+    write("sys/fs/cgroup/memory/memory.usage_in_bytes", "900000\n");
+    write("sys/fs/cgroup/memory/memory.stat", "inactive_file 0\ntotal_inactive_file 250000\n");
+    CHECK_EQ(available(), 350000U);
+    fs::remove_all(root);
+}
+
 }  // namespace
 
 int main() {
@@ -128,5 +187,7 @@ int main() {
     InstructionsWithoutOperandsHaveACost();
     BadCostsAreRefused();
     BadFiguresAreRefused();
+    CostsAreReadInAnyLanguage();
+    HostMemoryIsTheLeastThatAnybodyLeaves();
     return check::Result();
 }

@@ -21,7 +21,13 @@ constexpr double kRounding = 1e-2;  // times within a step are floats
 class TimelineChecks {
 public:
     TimelineChecks(const std::vector<ReplayCore>& cores, const ReplaySettings& settings, const Timeline& timeline)
-        : cores_(cores), settings_(settings), timeline_(timeline) {}
+        : cores_(cores),
+          settings_(settings),
+          timeline_(timeline),
+          costs_(*settings.costs),
+          flag_(Figure("flag latency")),
+          cross_core_(Figure("cross-core latency")),
+          unit_flag_(Figure("unit flag latency")) {}
 
     std::vector<std::string> Run() {
         for (std::size_t core = 0; core < cores_.size(); ++core) {
@@ -40,7 +46,7 @@ private:
     const std::vector<Step>& Steps(std::size_t core) const { return cores_[core].stream->steps; }
     const TimedStep& At(std::size_t core, std::size_t step) const { return timeline_.cores[core].steps[step]; }
 
-    void Expect(bool ok, std::size_t core, std::size_t step, const std::string& what) {
+    void Expect(bool ok, std::size_t core, std::size_t step, const char* what) {
         if (!ok) {
             problems_.push_back("core " + std::to_string(core) + " step " + std::to_string(step) + ": " + what);
         }
@@ -56,14 +62,13 @@ private:
         std::map<int, std::vector<double>> told;
         std::map<int, std::size_t> heard;
         std::array<double, kPipeCount> busy{};
-        const double flag = Figure("flag latency");
         for (std::size_t i = 0; i < Steps(core).size(); ++i) {
             const Step& step = Steps(core)[i];
             const auto pipe = static_cast<std::size_t>(step.pipe);
             const int key = (static_cast<int>(step.pipe) * kPipeCount + step.target) * 8 + step.id;
             if (step.kind == StepKind::kSet) {
                 told[key].push_back(step.pipe == Pipe::kScalar ? earliest[0]
-                                                               : std::max(complete[pipe], earliest[pipe]) + flag);
+                                                               : std::max(complete[pipe], earliest[pipe]) + flag_);
             } else if (step.kind == StepKind::kWait) {
                 const double time = told[key][heard[key]++];
                 const bool scalar = static_cast<Pipe>(step.target) == Pipe::kScalar;
@@ -96,7 +101,7 @@ private:
 
     void CheckInstruction(std::size_t core, std::size_t i, const Step& step, const TimedStep& timed, double free,
                           double earliest) {
-        const Cost& cost = settings_.costs->Find(cores_[core].stream->instructions[step.instruction]);
+        const Cost& cost = costs_.Find(cores_[core].stream->instructions[step.instruction]);
         const double own = cost.Occupancy(step.units, step.rows);
         Expect(timed.start >= free - kRounding, core, i, "starts while its pipe works on another");
         Expect(timed.start >= earliest - kRounding, core, i, "starts before a flag or barrier lets it");
@@ -107,14 +112,13 @@ private:
     }
 
     void CheckUnits(std::size_t core) {
-        const double latency = Figure("unit flag latency");
         for (const UnitWait& wait : cores_[core].stream->unit_waits) {
             const TimedStep& by = At(core, wait.by);
             const TimedStep& timed = At(core, wait.step);
             const double result = Steps(core)[wait.by].pipe == Pipe::kCube ? by.tail : 0;
-            Expect(timed.start >= by.start + result + latency - kRounding, core, wait.step,
+            Expect(timed.start >= by.start + result + unit_flag_ - kRounding, core, wait.step,
                    "starts before the first unit of L0C is handed over");
-            Expect(timed.end() >= by.end() + result + latency - kRounding, core, wait.step,
+            Expect(timed.end() >= by.end() + result + unit_flag_ - kRounding, core, wait.step,
                    "ends before the last unit of L0C is handed over");
         }
     }
@@ -131,7 +135,7 @@ private:
                 if (IsWork(step)) {
                     complete[pipe] = std::max(complete[pipe], At(core, i).completion());
                 } else if (step.kind == StepKind::kCrossSet) {
-                    sets[{core, step.id}].push_back(complete[pipe] + Figure("cross-core latency"));
+                    sets[{core, step.id}].push_back(complete[pipe] + cross_core_);
                     modes[{core, step.id}] = step.target;
                 }
             }
@@ -218,6 +222,10 @@ private:
     const std::vector<ReplayCore>& cores_;
     const ReplaySettings& settings_;
     const Timeline& timeline_;
+    CostLookup costs_;
+    double flag_;
+    double cross_core_;
+    double unit_flag_;
     std::vector<std::string> problems_;
 };
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "machine/call.h"
+
 namespace ascend_attention::sim {
 
 // A pipe of a core that goes on at a time.
@@ -61,6 +63,7 @@ public:
 
 private:
     static constexpr std::uint32_t kPipes = 8;
+    static_assert(kPipeCount <= kPipes);
 
     static std::uint64_t BitsOf(double time) {
         std::uint64_t bits = 0;

@@ -42,10 +42,10 @@ public:
     // The project's own data.
     static const CostTable& Default(CostSource source);
 
-    // The row for an instruction. Names, first of all that of the call with its path ("Add UB>UB"), then the call, the
-    // path, with " unaligned" first where rows of global memory do not start on 512 bytes, and last its pipe's default.
-    // What reads nothing, or writes nothing, has no path.
-    // For each name: the dtype, its width, any. Throws std::invalid_argument if the row counts what the pipe does not.
+    // The row for an instruction. Names, first of all that of the call with its path ("DataCopy UB>UB"), then the call,
+    // the path, with " unaligned" first where rows of global memory do not start on 512 bytes, and last its pipe's
+    // default. What reads nothing, or writes nothing, has no path. For each name: the dtype, its width, any. Throws
+    // std::invalid_argument if the row counts what the pipe does not.
     const Cost& Find(const InstructionKey& key) const;
     // A figure of the machine, in cycles or bytes per cycle as its row says. Throws std::invalid_argument.
     double Figure(const std::string& name, Assumption assumption) const;

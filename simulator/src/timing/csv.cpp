@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <locale>
+#include <sstream>
 #include <stdexcept>
 
 namespace ascend_attention::sim {
@@ -73,9 +74,12 @@ double Csv::Number(const Row& row, const std::string& column) const {
     if (text.empty()) {
         return 0;
     }
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (*end != '\0' || !std::isfinite(value) || value < 0) {
+    // Not strtod: it goes by the decimal point of the language that the program around has set.
+    std::istringstream number(text);
+    number.imbue(std::locale::classic());
+    double value = 0;
+    if (!(number >> value) || number.peek() != std::istringstream::traits_type::eof() || !std::isfinite(value) ||
+        value < 0) {
         Refuse(row, column + " is '" + text + "', allowed: a number from 0 on");
     }
     return value;

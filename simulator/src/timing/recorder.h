@@ -31,10 +31,10 @@ public:
         names_ = &names;
         step_.rows = static_cast<std::uint32_t>(rows);
     }
-    // unitFlag of an Mmad (produces) or a Fixpipe, and the units of L0C that it waits for and hands over.
-    void UnitFlag(std::uint32_t flag) { step_.target = static_cast<std::uint8_t>(flag); }
     // The scalar unit learns something about data in the core's memory, and may do something else because of it.
     void Looks() { stream_.looked_before = static_cast<std::uint32_t>(stream_.steps.size()); }
+    // unitFlag of an Mmad (produces) or a Fixpipe, and the units of L0C that it waits for and hands over.
+    void UnitFlag(std::uint32_t flag) { step_.target = static_cast<std::uint8_t>(flag); }
     void WaitsForUnit(std::uint64_t unit, bool produces);
     void HandsOverUnit(std::uint64_t unit, bool produces);
     void End();

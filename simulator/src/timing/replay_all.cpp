@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -31,11 +30,12 @@ public:
             slice_ = std::numeric_limits<std::uint64_t>::max();  // nothing to share out
         }
         std::vector<std::thread> helpers;
+        helpers.reserve(kAssumptions);
         for (int i = 1; i < std::min<int>(threads, kAssumptions); ++i) {
             try {
                 helpers.emplace_back([this] { Help(); });
-            } catch (const std::system_error&) {
-                break;  // no more threads: this one does the rest
+            } catch (const std::exception&) {
+                break;  // no more threads, or no memory for one: those that there are do the rest
             }
         }
         Help();
