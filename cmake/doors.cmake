@@ -9,7 +9,7 @@ endif()
 set(PYBIND11_FINDPYTHON ON)
 find_package(pybind11 2.12 CONFIG QUIET)
 
-if(pybind11_FOUND)
+if(ASCEND_ATTENTION_BUILD_CORE AND pybind11_FOUND)
   file(GLOB core_sources CONFIGURE_DEPENDS ${ROOT}/csrc/python/*.cpp)
   # NO_EXTRAS: link-time optimisation costs memory and a binding layer gains nothing from it.
   pybind11_add_module(_core MODULE NO_EXTRAS ${core_sources})
@@ -19,12 +19,17 @@ if(pybind11_FOUND)
     # It only carries calls, and would be a fifth of the instrumented build.
     target_compile_options(_core PRIVATE -O0 -fno-sanitize=all)
   else()
-    target_compile_options(_core PRIVATE -O1)  # for the same reason: half the time to compile
+    target_compile_options(_core PRIVATE -O1 ${HOST_DEBUG_INFO})  # for the same reason: half the time to compile
   endif()
   # pybind11's headers alone take seconds to compile in every file: a few files at a time share them.
-  set_target_properties(_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  if(ASCEND_ATTENTION_ONE_SHOT)
+    set(files_at_a_time 8)
+  else()
+    set(files_at_a_time 4)
+  endif()
+  set_target_properties(_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files_at_a_time})
   install(TARGETS _core LIBRARY DESTINATION .)
-else()
+elseif(ASCEND_ATTENTION_BUILD_CORE)
   set(message "pybind11 or the Python headers were not found by '${Python_EXECUTABLE}': _core cannot be built. "
               "Give -DPython_EXECUTABLE=<python with pybind11>, or: pip install pybind11")
   if(ASCEND_ATTENTION_REQUIRE_DOORS)

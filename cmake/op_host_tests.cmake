@@ -7,7 +7,7 @@ function(add_op_host_test name)
   add_executable(test_op_host_${name} ${ROOT}/tests/op_host/test_${name}.cpp)
   target_include_directories(test_op_host_${name} PRIVATE ${HOST_INCLUDES} ${ROOT}/tests)
   target_link_libraries(test_op_host_${name} PRIVATE op_host_for_tests)
-  target_compile_options(test_op_host_${name} PRIVATE ${UNHURRIED})
+  target_compile_options(test_op_host_${name} PRIVATE ${UNHURRIED} ${HOST_DEBUG_INFO})
   add_test(NAME op_host_${name} COMMAND test_op_host_${name} ${ARGN})
 endfunction()
 
@@ -20,10 +20,13 @@ add_op_host_test(split)
 add_op_host_test(fuzz ${ROOT}/tests/conformance)
 # The cases are data; the sources tell which rules there are, so that none stays without a case.
 add_op_host_test(rules ${ROOT}/tests/conformance ${ROOT}/op_host)
+# Tests that take long start first.
+set_tests_properties(op_host_fuzz PROPERTIES COST 3)
+set_tests_properties(op_host_lower PROPERTIES COST 2)
 add_executable(bench_op_host ${ROOT}/tests/op_host/bench_checks.cpp)
 target_include_directories(bench_op_host PRIVATE ${HOST_INCLUDES} ${ROOT}/tests)
 target_link_libraries(bench_op_host PRIVATE op_host_for_tests)
-target_compile_options(bench_op_host PRIVATE ${UNHURRIED})
+target_compile_options(bench_op_host PRIVATE ${UNHURRIED} ${HOST_DEBUG_INFO})
 if(ASCEND_ATTENTION_TORCH_DIR)
   # Built by scripts/bench_host when it is wanted.
   add_library(bench_empty_operator MODULE EXCLUDE_FROM_ALL ${ROOT}/tests/op_host/bench_empty_operator.cpp)

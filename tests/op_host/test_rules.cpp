@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "api.h"
@@ -166,15 +165,20 @@ bool InScope(const Case<Operator>& test) {
     });
 }
 
-// Rule ids that the sources can refuse with.
-std::set<std::string> RulesInSources(const std::string& directory, const std::string& pattern) {
+// Rule ids that the sources can refuse with: "FIA-C12" in quotes. (std::regex would be half the time to compile this.)
+std::set<std::string> RulesInSources(const std::string& directory, const std::string& catalogue) {
     std::set<std::string> rules;
-    const std::regex id(pattern);
+    const std::string opening = "\"" + catalogue + "-";
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
         std::ifstream file(entry.path());
         const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-        for (std::sregex_iterator it(text.begin(), text.end(), id), end; it != end; ++it) {
-            rules.insert((*it)[1]);
+        for (size_t at = text.find(opening); at != std::string::npos; at = text.find(opening, at + 1)) {
+            const size_t letters = at + opening.size();
+            const size_t digits = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ", letters);
+            const size_t closing = text.find_first_not_of("0123456789", digits);
+            if (letters < digits && digits < closing && closing < text.size() && text[closing] == '"') {
+                rules.insert(text.substr(at + 1, closing - at - 1));
+            }
         }
     }
     return rules;
@@ -233,8 +237,7 @@ std::set<std::string> RunFile(const std::string& path) {
 template <class Operator>
 void RunOperator(const std::string& cases, const std::string& sources) {
     const std::set<std::string> refused = RunFile<Operator>(cases);
-    const std::set<std::string> rules =
-        RulesInSources(sources, "\"(" + std::string(Operator::kCatalogue) + "-[A-Z]+[0-9]+)\"");
+    const std::set<std::string> rules = RulesInSources(sources, Operator::kCatalogue);
     CHECK(rules.size() > 20);
     for (const std::string& rule : rules) {
         CHECK_CONTEXT(refused.count(rule) == 1, rule + " is checked, but no case breaks it");

@@ -24,6 +24,13 @@
 
 namespace ascend_attention::sim {
 
+// Of the scalar unit's data cache. Lines count from the start of the buffer: device buffers are aligned, host memory may
+// not be.
+constexpr std::uint64_t kCacheLineBytes = 64;
+inline std::uint64_t CacheLineOf(std::uint64_t address, const GlobalRegion& buffer) {
+    return buffer.begin + (address - buffer.begin) / kCacheLineBytes * kCacheLineBytes;
+}
+
 // One instruction under check.
 struct Instruction {
     const Call& call;
@@ -50,7 +57,7 @@ struct Release {
     Tick tick = 0;
     std::uint32_t sequence = 0;
     Clock clock;
-    std::array<std::uint8_t, 64> old{};
+    std::array<std::uint8_t, kCacheLineBytes> old{};
     bool old_defined = false;
 };
 

@@ -10,8 +10,6 @@ namespace ascend_attention::sim {
 
 namespace {
 
-constexpr std::uint64_t kLineBytes = 64;
-
 std::uint64_t LineMask(std::uint64_t offset, std::uint64_t bytes) {
     const std::uint64_t low = bytes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bytes) - 1;
     return low << offset;
@@ -112,10 +110,10 @@ void CoreChecker::WriteGranule(const Instruction& now, const char* name, BufferS
 }
 
 void CoreChecker::CheckDirty(const Instruction& now, const char* name, std::uint64_t begin, std::uint64_t end) {
-    for (auto line = shared_.dirty.lower_bound(begin - std::min(begin, kLineBytes - 1));
+    for (auto line = shared_.dirty.lower_bound(begin - std::min(begin, kCacheLineBytes - 1));
          line != shared_.dirty.end() && line->first < end; ++line) {
         const std::uint64_t low = std::max(begin, line->first);
-        const std::uint64_t high = std::min(end, line->first + kLineBytes);
+        const std::uint64_t high = std::min(end, line->first + kCacheLineBytes);
         if (low >= high || (line->second.mask & LineMask(low - line->first, high - low)) == 0) {
             continue;
         }
@@ -170,12 +168,11 @@ void CoreChecker::WriteGlobal(const Instruction& now, const Operand& operand, co
 // ---- Data cache ----
 
 CoreChecker::CacheLine& CoreChecker::Line(std::uint64_t address, const GlobalRegion& buffer) {
-    // Lines count from the start of the buffer: device buffers are aligned, host memory may not be.
-    const std::uint64_t line_address = buffer.begin + (address - buffer.begin) / kLineBytes * kLineBytes;
+    const std::uint64_t line_address = CacheLineOf(address, buffer);
     CacheLine& line = cache_[line_address];
     if (line.buffer == nullptr) {
         line.buffer = &buffer;
-        line.bytes = static_cast<std::uint32_t>(std::min(kLineBytes, buffer.end - line_address));
+        line.bytes = static_cast<std::uint32_t>(std::min(kCacheLineBytes, buffer.end - line_address));
         line.sequence = shared_.sequence;
         std::memcpy(line.data.data(), reinterpret_cast<const void*>(line_address), line.bytes);
     }
@@ -187,7 +184,7 @@ void CoreChecker::ScalarLoad(const Instruction& now, const Operand& element, con
     BufferShadow& shadow = shared_.shadow(buffer);
     CacheLine& line = Line(element.address, buffer);
     const std::uint64_t begin = element.address - buffer.begin;
-    const std::uint64_t in_line = begin % kLineBytes;
+    const std::uint64_t in_line = begin % kCacheLineBytes;
     // An element that straddles two lines does not exist for aligned addresses; host alignment may make one.
     const std::uint64_t part = std::min<std::uint64_t>(bytes, line.bytes - in_line);
     if ((line.bypassed & LineMask(in_line, part)) != 0) {
@@ -250,7 +247,7 @@ void CoreChecker::ScalarLoad(const Instruction& now, const Operand& element, con
 void CoreChecker::ScalarStore(const Instruction& now, const Operand& element, const GlobalRegion& buffer,
                               const void* value, std::uint32_t bytes) {
     CacheLine& line = Line(element.address, buffer);
-    const std::uint64_t in_line = (element.address - buffer.begin) % kLineBytes;
+    const std::uint64_t in_line = (element.address - buffer.begin) % kCacheLineBytes;
     const std::uint64_t line_address = element.address - in_line;
     const std::uint64_t part = std::min<std::uint64_t>(bytes, line.bytes - in_line);
     std::memcpy(line.data.data() + in_line, value, part);
@@ -325,7 +322,7 @@ void CoreChecker::WriteBack(const Instruction& now, std::uint64_t address, Cache
 }
 
 void CoreChecker::CleanLine(const Instruction& now, std::uint64_t address, const GlobalRegion& buffer) {
-    const std::uint64_t line_address = buffer.begin + (address - buffer.begin) / kLineBytes * kLineBytes;
+    const std::uint64_t line_address = CacheLineOf(address, buffer);
     const auto found = cache_.find(line_address);
     if (found != cache_.end()) {
         WriteBack(now, line_address, found->second);

@@ -13,13 +13,8 @@ namespace ascend_attention::sim {
 
 namespace {
 
-constexpr std::uint64_t kLineBytes = 64;
 // A clock of 72 cores takes 2 KiB.
 constexpr std::size_t kMaxReleases = 4096;
-
-std::uint64_t LineOf(std::uint64_t address, const GlobalRegion& buffer) {
-    return buffer.begin + (address - buffer.begin) / kLineBytes * kLineBytes;
-}
 
 }  // namespace
 
@@ -46,14 +41,14 @@ const Release* GlobalChecker::FindRelease(std::uint64_t line, std::size_t compon
 // Before the bytes of a line change. Stores around the cache complete in no order among themselves until
 // DataSyncBarrier: what precedes an incomplete one is all that this one can publish.
 void CoreChecker::Publish(const Instruction& now, std::uint64_t address, const GlobalRegion& buffer) {
-    const std::uint64_t line = LineOf(address, buffer);
+    const std::uint64_t line = CacheLineOf(address, buffer);
     Release release;
     release.component = Component(Pipe::kScalar);
     release.tick = now.tick;
     release.sequence = shared_.sequence + 1;
     release.clock = clocks_[static_cast<int>(Pipe::kScalar)];
     release.clock.Raise(release.component, first_incomplete_ == 0 ? now.tick : first_incomplete_ - 1);
-    const std::uint64_t bytes = std::min(kLineBytes, buffer.end - line);
+    const std::uint64_t bytes = std::min(kCacheLineBytes, buffer.end - line);
     std::memcpy(release.old.data(), reinterpret_cast<const void*>(line), bytes);
     const BufferShadow& shadow = shared_.shadow(buffer);
     release.old_defined = true;
@@ -86,7 +81,7 @@ CoreChecker::Seen CoreChecker::Observe(const Instruction& now, std::uint64_t add
     if (latest == nullptr || latest->sequence > filled_at) {
         return Seen::kCurrent;
     }
-    *release = shared_.FindRelease(LineOf(address, buffer), latest->component, latest->tick);
+    *release = shared_.FindRelease(CacheLineOf(address, buffer), latest->component, latest->tick);
     if (*release == nullptr || IsAccepted(latest->component, latest->tick)) {
         return Seen::kCurrent;
     }
@@ -153,8 +148,8 @@ void CoreChecker::ScalarLoadUncached(const Instruction& now, const Operand& elem
     const Release* release = nullptr;
     const Seen seen = Observe(now, element.address, bytes, buffer, shared_.sequence, &release);
     const std::uint64_t begin = element.address - buffer.begin;
-    const std::uint64_t in_line = begin % kLineBytes;
-    if (seen == Seen::kOld && in_line + bytes <= kLineBytes) {
+    const std::uint64_t in_line = begin % kCacheLineBytes;
+    if (seen == Seen::kOld && in_line + bytes <= kCacheLineBytes) {
         std::memcpy(value, release->old.data() + in_line, bytes);
     } else {
         std::memcpy(value, reinterpret_cast<const void*>(element.address), bytes);
@@ -168,7 +163,7 @@ void CoreChecker::ScalarLoadUncached(const Instruction& now, const Operand& elem
 
 void CoreChecker::ScalarStoreUncached(const Instruction& now, const Operand& element, const GlobalRegion& buffer,
                                       const void* value, std::uint32_t bytes) {
-    const std::uint64_t line_address = LineOf(element.address, buffer);
+    const std::uint64_t line_address = CacheLineOf(element.address, buffer);
     const auto cached = cache_.find(line_address);
     if (cached != cache_.end()) {
         const std::uint64_t in_line = element.address - line_address;

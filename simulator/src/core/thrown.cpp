@@ -20,7 +20,7 @@ struct Walk {
     bool again = false;  // the last frame before device code was that of `throw;`
 };
 
-_Unwind_Reason_Code VisitFrame(_Unwind_Context* frame, void* argument) {
+_Unwind_Reason_Code WalkFrame(_Unwind_Context* frame, void* argument) {
     Walk& walk = *static_cast<Walk*>(argument);
     Throw& found = walk.found;
     const auto pc = static_cast<std::uint64_t>(_Unwind_GetIP(frame));
@@ -62,7 +62,7 @@ struct RuntimeException {
 void ThrowLog::Thrown(const LaunchCode& code, const void* exception, const void* watcher) {
     Walk walk{&code, reinterpret_cast<std::uint64_t>(watcher)};
     walk.found.exception = exception;
-    _Unwind_Backtrace(&VisitFrame, &walk);
+    _Unwind_Backtrace(&WalkFrame, &walk);
     Throw* known = Find(exception);
     if (known != nullptr && walk.again && known->call_count != 0) {
         known->again = walk.found.calls[0];
