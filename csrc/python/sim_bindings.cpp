@@ -17,6 +17,7 @@
 
 #include "doors/call_settings.h"
 #include "execute.h"
+#include "interpreter_lock.h"
 #include "run/bench.h"
 #include "run/launch.h"
 #include "run/soc.h"
@@ -167,7 +168,7 @@ py::tuple Execute(const std::string& name, const py::list& operand_list, const p
     if (executor == Executors().end()) {
         throw py::key_error("no instruction named '" + name + "'");
     }
-    const sim::CoreType type = core == "cube" ? sim::CoreType::kCube : sim::CoreType::kVector;
+    const sim::CoreType type = CoreTypeFromName(core);
     std::vector<TestOperand> operands;
     for (const py::handle item : operand_list) {
         operands.push_back(ParseOperand(item));
@@ -308,7 +309,7 @@ py::dict LaunchKernel(const std::string& cube_library, const std::string& vector
     }
     sim::RunReport report;
     {
-        const py::gil_scoped_release release;
+        const AllowThreads allow;
         report = RunLogged(spec, reports.get());
     }
     return ReportToDict(report);

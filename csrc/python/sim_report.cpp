@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "core/findings.h"
 #include "timing_report.h"
 
 namespace py = pybind11;
@@ -16,34 +17,21 @@ namespace {
 py::dict CountsToDict(const std::array<std::uint64_t, sim::kPipeCount>& counts) {
     py::dict result;
     for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
-        result[kPipeNames[pipe]] = counts[pipe];
+        result[NameOf(static_cast<sim::Pipe>(pipe))] = counts[pipe];
     }
     return result;
 }
 
-constexpr const char* kAllPipes = "ALL";
-
-const char* PipeName(sim::Pipe pipe) {
-    return pipe == sim::Pipe::kAll ? kAllPipes : kPipeNames[static_cast<int>(pipe)];
-}
-
 sim::Pipe PipeFromName(const std::string& name) {
+    if (name == NameOf(sim::Pipe::kAll)) {
+        return sim::Pipe::kAll;
+    }
     for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
-        if (name == kPipeNames[pipe]) {
+        if (name == NameOf(static_cast<sim::Pipe>(pipe))) {
             return static_cast<sim::Pipe>(pipe);
         }
     }
-    if (name == kAllPipes) {
-        return sim::Pipe::kAll;
-    }
     throw py::value_error("unknown pipe '" + name + "'");
-}
-
-sim::CoreType CoreTypeFromName(const std::string& name) {
-    if (name != "cube" && name != "vector") {
-        throw py::value_error("core is '" + name + "', allowed: cube, vector");
-    }
-    return name == "cube" ? sim::CoreType::kCube : sim::CoreType::kVector;
 }
 
 py::list SyncCallsToList(const std::vector<sim::SyncCall>& calls) {
@@ -52,12 +40,12 @@ py::list SyncCallsToList(const std::vector<sim::SyncCall>& calls) {
         py::dict entry;
         entry["name"] = call.name;
         entry["core"] = call.core == sim::CoreType::kCube ? "cube" : "vector";
-        entry["source"] = PipeName(call.source);
-        entry["target"] = PipeName(call.target);
+        entry["source"] = NameOf(call.source);
+        entry["target"] = NameOf(call.target);
         entry["mode"] = call.mode;
         entry["id"] = call.id;
         entry["framework"] = call.framework;
-        entry["file"] = call.file;
+        entry["file"] = TextToStr(call.file);
         entry["line"] = call.line;
         entry["count"] = call.count;
         result.append(entry);
@@ -95,7 +83,7 @@ PyObject* simulator_error = nullptr;
 
 void Raise(const sim::SimulatorFailure& failure) {
     const py::object type = py::reinterpret_borrow<py::object>(simulator_error);
-    py::object error = type(py::str(failure.what()));
+    py::object error = type(TextToStr(failure.what()));
     py::list launches;
     launches.append(ReportToDict(failure.report()));
     const py::object report = py::module_::import("ascend_attention._report").attr("from_dicts")(launches);
@@ -105,6 +93,13 @@ void Raise(const sim::SimulatorFailure& failure) {
 }
 
 }  // namespace
+
+sim::CoreType CoreTypeFromName(const std::string& name) {
+    if (name != "cube" && name != "vector") {
+        throw py::value_error("core is '" + name + "', allowed: cube, vector");
+    }
+    return name == "cube" ? sim::CoreType::kCube : sim::CoreType::kVector;
+}
 
 const char* NameOf(sim::Mode mode) {
     switch (mode) {
@@ -144,7 +139,7 @@ const char* NameOf(sim::CostSource costs) { return costs == sim::CostSource::kMe
 
 py::dict ReportToDict(const sim::RunReport& report) {
     py::dict result;
-    result["kernel"] = report.kernel;
+    result["kernel"] = TextToStr(report.kernel);
     result["soc"] = report.soc;
     result["mode"] = NameOf(report.mode);
     result["blocks"] = report.blocks;
@@ -160,15 +155,13 @@ py::dict ReportToDict(const sim::RunReport& report) {
         cores.append(entry);
     }
     result["cores"] = cores;
-    // Device code may print bytes that are not UTF-8.
-    result["printed"] = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
-        report.printed.data(), static_cast<Py_ssize_t>(report.printed.size()), "backslashreplace"));
+    result["printed"] = TextToStr(report.printed);
     py::list findings;
     for (const sim::Finding& finding : report.findings) {
         py::dict entry;
         entry["severity"] = SeverityName(finding.severity);
         entry["kind"] = finding.kind;
-        entry["text"] = finding.text;
+        entry["text"] = TextToStr(finding.text);
         findings.append(entry);
     }
     result["findings"] = findings;
@@ -180,6 +173,15 @@ py::dict ReportToDict(const sim::RunReport& report) {
         result["sync_calls"] = SyncCallsToList(report.sync_calls);
     }
     return result;
+}
+
+py::str TextToStr(const std::string& text) {
+    PyObject* const decoded =
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+    if (decoded == nullptr) {
+        throw py::error_already_set();
+    }
+    return py::reinterpret_steal<py::str>(decoded);
 }
 
 std::vector<sim::SyncCall> SyncCallsFromList(const py::list& calls) {

@@ -12,9 +12,8 @@
 
 namespace ascend_attention::python {
 
-// By sim::Pipe.
-inline constexpr const char* kPipeNames[sim::kPipeCount] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
-
+// "cube" or "vector".
+sim::CoreType CoreTypeFromName(const std::string& name);
 sim::Mode ModeFromName(const std::string& name);
 const char* NameOf(sim::Mode mode);
 sim::CostSource CostsFromName(const std::string& name);
@@ -22,9 +21,13 @@ const char* NameOf(sim::CostSource costs);
 
 // {'kernel', 'soc', 'mode', 'blocks', 'seconds', 'instructions': {pipe: n}, 'global_bytes_read',
 // 'global_bytes_written',
-//  'cores': [{'core', 'instructions'}], 'findings': [{'severity', 'kind', 'text'}]}, and 'sync_calls' if any were
-//  recorded: [{'name', 'core', 'source', 'target', 'mode', 'id', 'framework', 'file', 'line', 'count'}]
+//  'cores': [{'core', 'instructions'}], 'printed', 'findings': [{'severity', 'kind', 'text'}]}; of a timed launch also
+//  'timing' (timing_report.h) and 'record' (a RunRecord); and 'sync_calls' if any were recorded:
+//  [{'name', 'core', 'source', 'target', 'mode', 'id', 'framework', 'file', 'line', 'count'}]
 pybind11::dict ReportToDict(const sim::RunReport& report);
+
+// Text that may hold bytes which are not UTF-8, such as names of files and what device code prints.
+pybind11::str TextToStr(const std::string& text);
 
 // Calls to ignore, as the report lists them; 'count' may be absent.
 std::vector<sim::SyncCall> SyncCallsFromList(const pybind11::list& calls);

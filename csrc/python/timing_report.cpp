@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "core/findings.h"
 #include "sim_report.h"
 
 namespace py = pybind11;
@@ -17,15 +18,6 @@ const char* const kAssumptions[] = {"low", "middle", "high"};
 const char* const kParts[sim::kPathPartCount] = {"work",      "memory",          "latency", "flag",
                                                  "unit flag", "cross-core flag", "issue"};
 constexpr std::size_t kMostSites = 20;
-
-const char* PipeName(int pipe) { return kPipeNames[pipe]; }
-
-// Directories only make reports wide. A name may hold bytes that are not UTF-8.
-py::object FileName(const std::string& path) {
-    const std::string name = path.substr(path.rfind('/') + 1);
-    return py::reinterpret_steal<py::object>(
-        PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "backslashreplace"));
-}
 
 const char* CauseName(sim::Cause cause) {
     switch (cause) {
@@ -49,7 +41,7 @@ const char* CauseName(sim::Cause cause) {
 py::dict ByPipe(const std::array<double, sim::kPipeCount>& values) {
     py::dict result;
     for (int pipe = 0; pipe < sim::kPipeCount; ++pipe) {
-        result[PipeName(pipe)] = values[static_cast<std::size_t>(pipe)];
+        result[NameOf(static_cast<sim::Pipe>(pipe))] = values[static_cast<std::size_t>(pipe)];
     }
     return result;
 }
@@ -97,10 +89,10 @@ py::dict PathToDict(const sim::CriticalPath& path) {
         const sim::PathSite& site = path.sites[i];
         py::dict entry;
         entry["instruction"] = site.instruction;
-        entry["file"] = FileName(site.site.file);
+        entry["file"] = TextToStr(sim::BaseName(site.site.file));
         entry["line"] = site.site.line;
         entry["core"] = site.cube ? "AIC" : "AIV";
-        entry["pipe"] = PipeName(static_cast<int>(site.pipe));
+        entry["pipe"] = NameOf(site.pipe);
         entry["cycles"] = site.cycles;
         entry["count"] = site.count;
         entry["waits_for"] = CauseName(site.waits_for);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/findings.h"
+#include "interpreter_lock.h"
 #include "sim_bindings.h"
 #include "timing/record.h"
 #include "timing/trace_bars.h"
@@ -66,13 +67,14 @@ py::tuple Write(const sim::KeptRecord& kept, const py::function& sink, std::int6
                 const std::vector<std::size_t>& cores, std::uint64_t most_events) {
     const Record record = Held(kept);
     const sim::TraceWindow window = WindowOf(*record, begin, end, cores);
-    const py::gil_scoped_release release;
-    const sim::TraceCount count =
-        sim::WriteTrace(*record, window, most_events, [&sink](const char* data, std::size_t size) {
-            const py::gil_scoped_acquire acquire;
+    sim::TraceCount count;
+    {
+        const AllowThreads allow;
+        count = sim::WriteTrace(*record, window, most_events, [&sink](const char* data, std::size_t size) {
+            const HoldLock lock;
             sink(py::bytes(data, size));
         });
-    const py::gil_scoped_acquire acquire;
+    }
     return py::make_tuple(count.events, count.left_out, count.cut, count.least);
 }
 
@@ -81,7 +83,7 @@ py::tuple Draw(const sim::KeptRecord& kept, std::int64_t begin, std::int64_t end
     const Record record = Held(kept);
     sim::Picture picture;
     {
-        const py::gil_scoped_release release;
+        const AllowThreads allow;
         picture = sim::Draw(*record, WindowOf(*record, begin, end, cores), resolution);
     }
     py::list bars;
@@ -103,7 +105,7 @@ py::tuple SteadyPart(const sim::KeptRecord& kept, const std::vector<std::size_t>
     const Record record = Held(kept);
     std::pair<std::int64_t, std::int64_t> part;
     {
-        const py::gil_scoped_release release;
+        const AllowThreads allow;
         part = sim::SteadyPart(*record, WindowOf(*record, 0, -1, cores), rounds);
     }
     return py::make_tuple(part.first, part.second);

@@ -107,7 +107,8 @@ std::string HelpFor(const std::string& name) {
         return "Atlas A3, also called 910C, goes by Ascend910_93 and two digits, for example 'Ascend910_9391'.";
     }
     if (given == "910" || given == "910a" || given == "910b" || given == "a2" || given == "800a2") {
-        return "Atlas A2 is Ascend910B with a number, for example 'Ascend910B2'. Plain Ascend910A and Ascend910B are an "
+        return "Atlas A2 is Ascend910B with a number, for example 'Ascend910B2'. Plain Ascend910A and Ascend910B are "
+               "an "
                "earlier generation that these kernels do not run on.";
     }
     return near.empty() ? "Atlas A2 is 'Ascend910B2' and the like, Atlas A3 (910C) 'Ascend910_9391' and the like."

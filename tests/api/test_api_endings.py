@@ -8,6 +8,7 @@ import copy
 import gc
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -139,3 +140,21 @@ def test_python_ends_while_daemon_threads_are_in_a_call(imports: str, query: str
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_settings_read_twice_do_not_end_in_a_loop() -> None:
+    """The second time, the handler of std::terminate would have taken itself for the one before it."""
+    script = """
+import ctypes, resource
+from ascend_attention import _core, _settings
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+_core.read_settings_from(_settings._current)
+_core.read_settings_from(_settings._current)
+ctypes.CDLL("libstdc++.so.6")._ZSt9terminatev()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, "terminate called without an active exception\n")

@@ -117,3 +117,11 @@ def test_synchronisation_of_the_vendors_compiler_is_on_unless_refused() -> None:
     assert (kernel(sim.Out.empty(64, np.float32), mode="checked").outputs[0] == 3).all()
     with pytest.raises(sim.SimulatorError, match=r"race: Adds \(kernel\.cpp:10\) .*Duplicate \(kernel\.cpp:9\)"):
         kernel(sim.Out.empty(64, np.float32), mode="checked", auto_sync=False)
+
+
+def test_name_of_a_file_that_is_no_text(tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.cpp"
+    hostile.write_bytes(b'#line 3 "/some/where/k\xff.cpp"\n' + KERNEL.read_bytes())
+    with pytest.raises(sim.SimulatorError, match=r"k\\xff\.cpp:\d+") as caught:
+        sim.compile(hostile)(X, sim.Out(np.zeros_like(X)), 1, mode="fast")
+    assert "k\\xff.cpp" in caught.value.findings[0].text

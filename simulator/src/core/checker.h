@@ -24,8 +24,8 @@
 
 namespace ascend_attention::sim {
 
-// Of the scalar unit's data cache. Lines count from the start of the buffer: device buffers are aligned, host memory may
-// not be.
+// Of the scalar unit's data cache. Lines count from the start of the buffer: device buffers are aligned, host memory
+// may not be.
 constexpr std::uint64_t kCacheLineBytes = 64;
 inline std::uint64_t CacheLineOf(std::uint64_t address, const GlobalRegion& buffer) {
     return buffer.begin + (address - buffer.begin) / kCacheLineBytes * kCacheLineBytes;

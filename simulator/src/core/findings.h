@@ -35,7 +35,7 @@ const char* NameOf(DType dtype);
 // "Add (kernel.cpp:42)"; the directory is dropped, it only makes reports wide.
 std::string Describe(const char* name, const Site& site);
 std::string Describe(const Call& call);
-std::string BaseName(const char* file);
+ASCEND_SIM_API std::string BaseName(const char* file);
 // Identifies a line of code in the key of a finding.
 std::string SiteKey(const Site& site);
 
