@@ -170,36 +170,19 @@ private:
         return whole ? kGranuleElements / kCubeStep : kCubeStep;
     }
 
-    __aicore__ inline static KeyPlacement RopePlacement(const AttentionPlan& plan) {
-        return plan.key_placement == KeyPlacement::kList ? KeyPlacement::kDense : plan.key_placement;
-    }
-
     // The buffers are free: two groups ago their last S took K from the buffer that has just become free, or from one
     // that was freed before.
     __aicore__ inline void LoadQueries(const KeyTile& tile) {
         for (int32_t r = 0; r < kRowGroupMax; ++r) {
             const RowTile& rows = tile.row_tiles[r];
             if (rows.SeesKeys()) {
-                LoadQueryPart(tile, rows, 0, query_, plan_.query, tile.sequence.query, query_channels_);
+                LoadQueryPart(plan_, tile, rows, Query(rows), 0, query_, plan_.query, tile.sequence.query,
+                              query_channels_);
                 if (plan_.rope_dim > 0) {
-                    LoadQueryPart(tile, rows, query_channels_, query_rope_, plan_.query_rope, tile.sequence.query_rope,
-                                  int32_t(plan_.rope_dim));
+                    LoadQueryPart(plan_, tile, rows, Query(rows), query_channels_, query_rope_, plan_.query_rope,
+                                  tile.sequence.query_rope, int32_t(plan_.rope_dim));
                 }
             }
-        }
-    }
-
-    // All rows of a row tile, `columns` channels of `source`, to the channels from `channel` of the query tile.
-    __aicore__ inline void LoadQueryPart(const KeyTile& tile, const RowTile& rows, int32_t channel,
-                                         const AscendC::GlobalTensor<T>& source, const HeadStrides& strides,
-                                         int64_t sequence_offset, int32_t columns) {
-        const RowMap map(plan_, tile.sequence, strides, sequence_offset, tile.head);
-        const int32_t tile_rows = RoundUp(rows.rows, kFractal);
-        const AscendC::LocalTensor<T> target = Query(rows)[channel * tile_rows];
-        for (int32_t row = 0; row < rows.rows;) {
-            const RowRun run = map.RunAt(rows.row_begin + row, rows.rows - row);
-            CopyLeftRunToNz(target, tile_rows, rows.rows, row, source, run, columns);
-            row += run.count;
         }
     }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/cube_loads.h"
+#include "engine/cube_products.h"
 
 namespace ascend_attention {
 
@@ -14,30 +15,16 @@ public:
 
     __aicore__ inline CubeStages(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
                                  const KeyTileWalk& walk, uint32_t core)
-        : plan_(reader.Plan()), loads_(pipe, reader, arguments, walk, Rings(arguments, core)) {
-        pipe.InitBuffer(l0a_, sizeof(L0AMemory));
-        pipe.InitBuffer(l0b_, sizeof(L0BMemory));
-        pipe.InitBuffer(l0c_, sizeof(L0CMemory));
+        : plan_(reader.Plan()), loads_(pipe, reader, arguments, walk, Rings(arguments, core)), products_(pipe) {
         GM_ADDR rings = Rings(arguments, core);
         scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
         partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
-        for (int32_t i = 0; i < kL0Buffers; ++i) {
-            AscendC::SetFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
-        }
-        for (int32_t i = 0; i < kAccumulatorBuffers; ++i) {
-            AscendC::SetFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + i);
-        }
     }
 
     // Set and wait must pair: takes back the "free" events.
     __aicore__ inline void Finish() {
         loads_.Finish();
-        for (int32_t i = 0; i < kL0Buffers; ++i) {
-            AscendC::WaitFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
-        }
-        for (int32_t i = 0; i < kAccumulatorBuffers; ++i) {
-            AscendC::WaitFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + i);
-        }
+        products_.Finish();
     }
 
     // S = Q K^T of one step; tells the vector cores.
@@ -53,8 +40,8 @@ public:
             const int32_t index = (key - tile.begin) / size;
             const Granule granule = GranuleOf(tile, index, size);
             const int32_t number = key_base_.Number(tile, index, size);
-            const Operand keys{loads_.WaitForKeys(number, granule.first_user == step.r),
-                               CeilDiv(granule.end - granule.begin, kFractal)};
+            const CubeOperand<T> keys{loads_.WaitForKeys(number, granule.first_user == step.r),
+                                      CeilDiv(granule.end - granule.begin, kFractal)};
             for (const int32_t end = Min(granule.end, step.keys.last); key < end; key += kCubeStep) {
                 ScorePiece(step, keys, key - granule.begin, Min(granule.end - key, kCubeStep), key - step.keys.first);
             }
@@ -80,12 +67,6 @@ public:
     }
 
 private:
-    // An NZ matrix in L1 whose strips are `fractals` fractals high.
-    struct Operand {
-        AscendC::LocalTensor<T> data;
-        int32_t fractals;
-    };
-
     // Running numbers of the granules of the key tile that the steps are at.
     class GranuleNumbers {
     public:
@@ -117,86 +98,30 @@ private:
     __aicore__ inline GM_ADDR Rings(const KernelArguments& arguments, uint32_t core) const {
         return arguments.workspace + uint64_t(core) * plan_.workspace_core_stride;
     }
-    __aicore__ inline AscendC::LocalTensor<T> Left(int32_t buffer) {
-        return l0a_.template Get<T>()[sizeof(L0AMemory::left[0]) / sizeof(T) * buffer];
-    }
-    __aicore__ inline AscendC::LocalTensor<T> Right(int32_t buffer) {
-        return l0b_.template Get<T>()[sizeof(L0BMemory::right[0]) / sizeof(T) * buffer];
-    }
-    __aicore__ inline AscendC::LocalTensor<float> Product(int32_t buffer) {
-        return l0c_.template Get<float>()[sizeof(L0CMemory::product[0]) / sizeof(float) * buffer];
-    }
-
-    // L1 -> L0A: NZ strips to ZZ, one instruction per 16 rows. `strip` is the first 16-column strip.
-    __aicore__ inline void LoadLeft(int32_t l0, const AscendC::LocalTensor<T>& source, int32_t rows, int32_t strip,
-                                    int32_t columns) {
-        const int32_t row_fractals = CeilDiv(rows, kFractal);
-        const int32_t column_fractals = CeilDiv(columns, kFractal);
-        AscendC::LoadData2DParams params;
-        params.repeatTimes = uint8_t(column_fractals);
-        params.srcStride = uint16_t(row_fractals);
-        for (int32_t i = 0; i < row_fractals; ++i) {
-            AscendC::LoadData(Left(l0)[i * column_fractals * kFractalElements],
-                              source[(strip * row_fractals + i) * kFractalElements], params);
-        }
-    }
-
-    // L1 -> L0B for K: in NZ it is K^T in the ZN form of L0B, fractals in the same order, none transposed.
-    __aicore__ inline void LoadKeyRight(int32_t l0, const Operand& source, int32_t key, int32_t keys, int32_t strip,
-                                        int32_t strips) {
-        const int32_t key_fractals = CeilDiv(keys, kFractal);
-        AscendC::LoadData2DParams params;
-        params.srcStride = 1;
-        if (key_fractals == source.fractals) {
-            params.repeatTimes = uint8_t(strips * key_fractals);
-            AscendC::LoadData(Right(l0), source.data[strip * key_fractals * kFractalElements], params);
-            return;
-        }
-        params.repeatTimes = uint8_t(key_fractals);
-        for (int32_t i = 0; i < strips; ++i) {
-            AscendC::LoadData(Right(l0)[i * key_fractals * kFractalElements],
-                              source.data[((strip + i) * source.fractals + key / kFractal) * kFractalElements], params);
-        }
-    }
-
-    // L1 -> L0B for V: each 16 x 16 fractal is transposed on the way, one instruction per 16 keys.
-    __aicore__ inline void LoadValueRight(int32_t l0, const Operand& source, int32_t key, int32_t keys,
-                                          int32_t columns) {
-        const int32_t column_fractals = columns / kFractal;
-        AscendC::LoadData2DParams params;
-        params.repeatTimes = uint8_t(column_fractals);
-        params.srcStride = uint16_t(source.fractals);
-        params.ifTranspose = true;
-        for (int32_t i = 0; i < CeilDiv(keys, kFractal); ++i) {
-            AscendC::LoadData(Right(l0)[i * column_fractals * kFractalElements],
-                              source.data[(key / kFractal + i) * kFractalElements], params);
-        }
-    }
-
     // One piece of S, accumulated over the channels in steps of 128. `key` counts from the granule's first one,
     // `column` is the one of the slot. Keys that only another row tile of the group sees are multiplied as well; nobody
     // reads the result.
-    __aicore__ inline void ScorePiece(const TileStep& step, const Operand& granule, int32_t key, int32_t keys,
+    __aicore__ inline void ScorePiece(const TileStep& step, const CubeOperand<T>& granule, int32_t key, int32_t keys,
                                       int32_t column) {
         const RowTile& rows = step.Rows();
-        const int32_t product = NextProduct();
+        const int32_t product = products_.NextProduct();
         const int32_t channels = int32_t(plan_.head_dim);
         for (int32_t channel = 0; channel < channels; channel += kCubeStep) {
             const int32_t depth = Min(channels - channel, kCubeStep);
-            const int32_t l0 = NextL0();
+            const int32_t l0 = products_.NextL0();
             LoadQueryLeft(l0, rows, channel, depth);
-            LoadKeyRight(l0, granule, key, keys, channel / kFractal, depth / kFractal);
-            Multiply(product, l0, rows.rows, keys, depth, channel == 0);
+            products_.LoadKeyRight(l0, granule, key, keys, channel / kFractal, depth / kFractal);
+            products_.Multiply(product, l0, rows.rows, keys, depth, channel == 0);
         }
         const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(float));
-        StoreProduct(product, scores_[slot + column], rows.rows, keys, int32_t(plan_.tile_keys));
+        products_.StoreProduct(product, scores_[slot + column], rows.rows, keys, int32_t(plan_.tile_keys));
     }
 
     // Q stays in L0A from piece to piece.
     __aicore__ inline void LoadQueryLeft(int32_t l0, const RowTile& rows, int32_t channel, int32_t depth) {
         const uint32_t content = rows.number * (Heads::kHeadDimMax / kCubeStep) + uint32_t(channel / kCubeStep) + 1;
         if (left_holds_[l0] != content) {
-            LoadLeft(l0, loads_.Query(rows), rows.rows, channel / kFractal, depth);
+            products_.LoadLeft(l0, loads_.Query(rows), rows.rows, channel / kFractal, depth);
             left_holds_[l0] = content;
         }
     }
@@ -210,7 +135,7 @@ private:
         const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
         int32_t probs = 0;   // pieces of P whose load has been issued
         int32_t rights = 0;  // pieces of V that are on their way to L0B
-        const int32_t product = NextProduct();
+        const int32_t product = products_.NextProduct();
         for (int32_t key = step.keys.first; key < step.keys.last;) {
             const int32_t index = (key - tile.begin) / kSize;
             const Granule granule = GranuleOf(tile, index, kSize);
@@ -218,14 +143,14 @@ private:
             if (!loads_.ValuesAreComing(number)) {
                 loads_.PrefetchValues();
             }
-            const Operand values{loads_.WaitForValues(number, granule.first_user == step.r),
-                                 CeilDiv(granule.end - granule.begin, kFractal)};
+            const CubeOperand<T> values{loads_.WaitForValues(number, granule.first_user == step.r),
+                                        CeilDiv(granule.end - granule.begin, kFractal)};
             const int32_t end = Min(granule.end, step.keys.last);
             for (int32_t ahead = key; key < end; key += kCubeStep) {
                 const int32_t piece = (key - step.keys.first) / kCubeStep;
                 for (; ahead < end && rights < Max(kL0Buffers, piece + 1); ahead += kCubeStep, ++rights) {
-                    LoadValueRight(NextL0(), values, ahead - granule.begin, Min(step.keys.last - ahead, kCubeStep),
-                                   columns);
+                    products_.LoadValueRight(products_.NextL0(), values, ahead - granule.begin,
+                                             Min(step.keys.last - ahead, kCubeStep), columns);
                 }
                 if (piece == 0 && pass == 0) {
                     AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForProbs);
@@ -238,11 +163,11 @@ private:
                     loads_.PrefetchValues();
                 }
                 const int32_t keys = Min(step.keys.last - key, kCubeStep);
-                const int32_t l0 = (l0_turn_ + kL0Buffers - (rights - piece)) % kL0Buffers;
-                LoadLeft(l0, loads_.WaitForProbs(), rows, 0, keys);
+                const int32_t l0 = products_.L0Before(rights - piece);
+                products_.LoadLeft(l0, loads_.WaitForProbs(), rows, 0, keys);
                 left_holds_[l0] = 0;
                 loads_.FreeProbs();
-                Multiply(product, l0, rows, columns, keys, piece == 0);
+                products_.Multiply(product, l0, rows, columns, keys, piece == 0);
             }
             if (granule.last_user == step.r) {
                 loads_.FreeValues(number);
@@ -252,68 +177,18 @@ private:
             }
         }
         const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kPartialSlotBytes / sizeof(float));
-        StoreProduct(product, partial_[slot + pass * kCubeStep], rows, columns,
-                     RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
-    }
-
-    __aicore__ inline int32_t NextL0() {
-        const int32_t buffer = l0_turn_;
-        l0_turn_ = (l0_turn_ + 1) % kL0Buffers;
-        AscendC::WaitFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + buffer);
-        return buffer;
-    }
-
-    __aicore__ inline int32_t NextProduct() {
-        const int32_t buffer = product_turn_;
-        product_turn_ = (product_turn_ + 1) % kAccumulatorBuffers;
-        AscendC::WaitFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + buffer);
-        return buffer;
-    }
-
-    __aicore__ inline void Multiply(int32_t product, int32_t l0, int32_t rows, int32_t columns, int32_t depth,
-                                    bool overwrite) {
-        AscendC::SetFlag<AscendC::HardEvent::MTE1_M>(CubeEvent::kL0 + l0);
-        AscendC::WaitFlag<AscendC::HardEvent::MTE1_M>(CubeEvent::kL0 + l0);
-        AscendC::MmadParams params;
-        params.m = uint16_t(Max(rows, kLeftRowsMin));
-        params.n = uint16_t(columns);
-        params.k = uint16_t(depth);
-        params.cmatrixInitVal = overwrite;
-        // The unit keeps the order of dependent accumulations only from ten output fractals on.
-        if (!overwrite && (rows / kFractal) * (columns / kFractal) < 10) {
-            AscendC::PipeBarrier<PIPE_M>();
-        }
-        AscendC::Mmad(Product(product), Left(l0), Right(l0), params);
-        AscendC::SetFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + l0);
-    }
-
-    // L0C -> global memory, row-major with `pitch` floats a row. Fixpipe wants whole fractals of columns; the slots are
-    // wide enough and nobody reads the columns past `columns`.
-    __aicore__ inline void StoreProduct(int32_t product, const AscendC::GlobalTensor<float>& target, int32_t rows,
-                                        int32_t columns, int32_t pitch) {
-        AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);
-        AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);
-        AscendC::FixpipeParamsV220 params;
-        params.nSize = uint16_t(RoundUp(columns, kFractal));
-        params.mSize = uint16_t(rows);
-        params.srcStride = uint16_t(RoundUp(rows, kFractal));
-        params.dstStride = uint32_t(pitch);
-        AscendC::Fixpipe<float, float, AscendC::CFG_ROW_MAJOR>(target, Product(product), params);
-        AscendC::SetFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + product);
+        products_.StoreProduct(product, partial_[slot + pass * kCubeStep], rows, columns,
+                               RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
     }
 
     const AttentionPlan& plan_;
     CubeLoads<T> loads_;
     GranuleNumbers key_base_;
     GranuleNumbers value_base_;
-    AscendC::TBuf<AscendC::TPosition::A2> l0a_;
-    AscendC::TBuf<AscendC::TPosition::B2> l0b_;
-    AscendC::TBuf<AscendC::TPosition::CO1> l0c_;
+    CubeProducts<T> products_;
     AscendC::GlobalTensor<float> scores_;
     AscendC::GlobalTensor<float> partial_;
     uint32_t left_holds_[kL0Buffers] = {};  // which query tile and channels L0A has; 0: something else
-    int32_t l0_turn_ = 0;
-    int32_t product_turn_ = 0;
 };
 
 }  // namespace ascend_attention

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the keys of a sequence lie, and how they come to L1: one runtime branch, the same for K, its rope part and V.
+// How Q, K and V come to L1. Where the keys of a sequence lie is one runtime branch, the same for K, its rope part and
+// V.
 #pragma once
 
 #include "engine/tile_walk.h"
@@ -72,5 +73,26 @@ private:
     int64_t head_ = 0;         // element offset of the key head in the tensor, or in each block
     int64_t first_entry_ = 0;  // of block_table
 };
+
+// The rope part of keys is one tensor also where K and V are lists.
+__aicore__ inline KeyPlacement RopePlacement(const AttentionPlan& plan) {
+    return plan.key_placement == KeyPlacement::kList ? KeyPlacement::kDense : plan.key_placement;
+}
+
+// All rows of a row tile, `columns` channels of `source`, to the channels from `channel` of its query tile.
+template <typename T>
+__aicore__ inline void LoadQueryPart(const AttentionPlan& plan, const KeyTile& tile, const RowTile& rows,
+                                     const AscendC::LocalTensor<T>& query, int32_t channel,
+                                     const AscendC::GlobalTensor<T>& source, const HeadStrides& strides,
+                                     int64_t sequence_offset, int32_t columns) {
+    const RowMap map(plan, tile.sequence, strides, sequence_offset, tile.head);
+    const int32_t tile_rows = RoundUp(rows.rows, kFractal);
+    const AscendC::LocalTensor<T> target = query[channel * tile_rows];
+    for (int32_t row = 0; row < rows.rows;) {
+        const RowRun run = map.RunAt(rows.row_begin + row, rows.rows - row);
+        CopyLeftRunToNz(target, tile_rows, rows.rows, row, source, run, columns);
+        row += run.count;
+    }
+}
 
 }  // namespace ascend_attention

@@ -75,17 +75,18 @@ __aicore__ inline void RunSchedule(const KeyTileWalk& tiles, typename Schedule::
     stages.Finish();
 }
 
-template <typename T>
-__aicore__ inline void RunPrefill(const KernelArguments& arguments) {
-    using Heads = NarrowHeads;
+template <typename T, template <typename> class CubeSchedule>
+__aicore__ inline void RunAttention(const KernelArguments& arguments) {
+    using Cube = CubeSchedule<T>;
+    using Heads = typename Cube::Heads;
     const PlanReader reader(arguments.plan);
     const AttentionPlan& plan = reader.Plan();
     AscendC::TPipe pipe;
     if ASCEND_IS_AIC {
         const uint32_t core = uint32_t(AscendC::GetBlockIdx());
         const KeyTileWalk walk(reader, core);
-        CubeStages<T> stages(pipe, reader, arguments, walk, core);
-        RunSchedule<CubePrefill<T>>(walk, stages);
+        typename Cube::Stages stages(pipe, reader, arguments, walk, core);
+        RunSchedule<Cube>(walk, stages);
     }
     if ASCEND_IS_AIV {
         const uint32_t vector_core = uint32_t(AscendC::GetBlockIdx());
@@ -101,6 +102,11 @@ __aicore__ inline void RunPrefill(const KernelArguments& arguments) {
             CombineStage<T, Heads>(buffers, finished, reader, arguments, vector_core, vectors * plan.core_count)};
         RunSchedule<VectorPrefill<T, Heads>>(walk, stages);
     }
+}
+
+template <typename T>
+__aicore__ inline void RunPrefill(const KernelArguments& arguments) {
+    RunAttention<T, CubePrefill>(arguments);
 }
 
 }  // namespace ascend_attention

@@ -112,7 +112,8 @@ public:
             return false;
         }
         current_.begin = key_cursor_;
-        current_.end = Min(key_end_, key_cursor_ + int32_t(reader_->Plan().tile_keys));
+        const int32_t size = int32_t(reader_->Plan().tile_keys);
+        current_.end = Min(key_end_, key_cursor_ + size - (key_cursor_ - key_origin_) % size);
         key_cursor_ = current_.end;
         tile = current_;
         return true;
@@ -151,6 +152,7 @@ private:
         const int32_t rows =
             (group_end - 1 - group_begin) * sequence.tile_rows + RowsOfTile(sequence, plan.group_fold, group_end - 1);
         KeySpan keys = VisibleKeys(sequence, plan.group_fold, plan.row_order, first_row, rows);
+        key_origin_ = keys.first;
         if (group == 1) {
             Cut(current_.row_tiles[0], keys);
         }
@@ -197,6 +199,7 @@ private:
     uint32_t tiles_left_;
     int32_t cut_begin_;
     int32_t cut_end_;
+    int32_t key_origin_ = 0;  // where the task's first key tile begins, on whichever core
     int32_t key_cursor_ = 0;
     int32_t key_end_ = 0;
     uint32_t numbers_ = 0;

@@ -32,7 +32,7 @@ MUTANTS = [
     ({"race"}, Mutant("one slot for all steps", tuple(
         Edit(file, SLOT, f"(MUTANT ? 0 : {SLOT[1:]}") for file in (CUBE, SOFTMAX)))),
     ({"race"}, Mutant("no event between product and store", without(
-        CUBE,
+        "engine/cube_products.h",
         "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
         "AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);"))),
 ]  # fmt: skip

@@ -12,17 +12,16 @@ from helpers.engine_sync import ROOT, SHAPES, case
 
 from ascend_attention.sync_mutation import Study, study, table
 
-# Bias and sinks are in the engine, but no request is planned with them yet.
-UNPLANNED = {"bias.h", "finished_rows.h"}
+WIDE = [shape for shape in SHAPES if shape.name == "latent"]
+NARROW = [shape for shape in SHAPES if shape.name != "latent"]
 
 
 def needs_everything(result: Study) -> None:
     assert not result.survivors and not result.unread and result.share == 1.0, table(result)
-    assert {Path(site.file).name for site in result.unexecuted} <= UNPLANNED, table(result)
 
 
 def test_every_event_flag_and_barrier_is_missed() -> None:
-    result = study([case(shape) for shape in SHAPES], roots=[ROOT], kinds=["pair", "barrier"])
+    result = study([case(shape) for shape in NARROW], roots=[ROOT], kinds=["pair", "barrier"])
     needs_everything(result)
     assert {outcome.verdict for outcome in result.outcomes} == {"race"}, table(result)
     # What op_kernel/engine/flags.h declares: one event or flag per name and direction.
@@ -40,7 +39,24 @@ def test_every_event_flag_and_barrier_is_missed() -> None:
     ])  # fmt: skip
     barriers = sum(text.count("PipeBarrier<") for text in
                    (path.read_text() for path in (ROOT / "op_kernel").rglob("*.h")))  # fmt: skip
-    assert 25 < len(result.of("barrier")) < barriers
+    assert 25 < len(result.of("barrier")) <= barriers
+
+
+def test_every_event_and_flag_of_wide_heads_is_missed() -> None:
+    """A study of its own: its events have the numbers of other events of the other schedule.
+
+    Two survive, and why: the other vector events between stores are the same code as for narrow heads, where kStore is
+    missed, and here a step has too few stores. kQuery says that Q may be overwritten; between the last S of a task and
+    the Q of the next one lie the granules of P V, whose own events order the same thing in every request that the
+    documents allow (values of more than 256 channels). Narrower values would need it.
+    """
+    result = study([case(shape) for shape in WIDE], roots=[ROOT], kinds=["pair"])
+    assert not result.unread, table(result)
+    survivors = {outcome.mutant.name for outcome in result.survivors}
+    assert survivors <= {"MTE3_V VectorEvent::kStore", "MTE1_MTE2 WideCubeEvent::kQuery"}, table(result)
+    names = {outcome.mutant.name for outcome in result.of("pair")}
+    assert {"MTE2_MTE1 WideCubeEvent::kGranules", "MTE1_MTE2 WideCubeEvent::kGranules",
+            "MTE2_MTE1 WideCubeEvent::kProbs", "MTE1_MTE2 WideCubeEvent::kProbs"} <= names - survivors  # fmt: skip
 
 
 def test_program_judges_one_shape(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

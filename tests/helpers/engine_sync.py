@@ -32,6 +32,14 @@ SHAPES = (
     # Two and a half row tiles for each of two cores: one is split, and the buffer of its part is used again.
     FiaCase("split", "BNSD", num_query_heads=5, query_length=8, key_length=5000, head_dim=64,
             return_softmax_lse=True),
+    # Bias; and sinks, with row tiles split between many cores.
+    FiaCase("bias", "BNSD", batch=2, query_length=3, key_length=1500, head_dim=32, pse="random"),
+    FiaCase("sink", "TND", "bfloat16", num_query_heads=4, num_key_value_heads=2, head_dim=128,
+            actual_seq_qlen=(1, 33), actual_seq_kvlen=(3000, 70), sparse_mode=3, mask_shape="SS", sink=True),
+    # The schedule of wide heads: latent attention, several tasks a core and several key tiles a task.
+    FiaCase("latent", "BSND", "bfloat16", batch=24, num_query_heads=4, num_key_value_heads=1, query_length=2,
+            head_dim=512, rope_dim=64, actual_seq_kvlen=(700,) * 24, storage="BBH", value_is_key=True,
+            return_softmax_lse=False, sparse_mode=3, mask_shape="SS"),
 )  # fmt: skip
 
 

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads of the cube core for wide heads. K and V pass through L1 in one queue of granules, in the order in which the
+// cube uses them, each fetched as soon as the oldest one has been used: the queue runs ahead over steps and tasks.
+#pragma once
+
+#include "engine/key_source.h"
+#include "engine/memory.h"
+
+namespace ascend_attention {
+
+constexpr int32_t kWideChannels = 2 * kCubeStep;  // of a granule: its rows fill lines of L2 and ND2NZ's 512 bytes
+constexpr int32_t kWideRopeMax = 64;
+constexpr int32_t kWideRopeBuffers = 2;
+
+struct WideL1Memory {
+    uint16_t query[kTileRowsMax * WideHeads::kHeadDimMax];
+    uint16_t probs[kTileRowsMax * kTileKeysMax];  // a whole step's: each pass over the channels needs all of it
+    uint16_t granules[kWideGranules][kCubeStep * kWideChannels];
+    uint16_t ropes[kWideRopeBuffers][kCubeStep * kWideRopeMax];
+};
+static_assert(sizeof(WideL1Memory) <= 512 * 1024 - 256, "L1");
+
+// Which granule comes when. In each round one tile of keys leads with S and the one before follows with P V:
+// S of the first half of the lead's pieces, P V for the first 256 channels, the rest of S, the rest of P V.
+class WideLoadOrder {
+public:
+    __aicore__ inline WideLoadOrder(const KeyTileWalk& walk, const AttentionPlan& plan)
+        : walk_(walk),
+          key_parts_(CeilDiv(int32_t(plan.head_dim - plan.rope_dim), kWideChannels)),
+          passes_(CeilDiv(int32_t(plan.value_head_dim), kWideChannels)) {}
+
+    __aicore__ inline bool Next() {
+        for (;;) {
+            if (index_ < count_) {
+                ++index_;
+                return true;
+            }
+            index_ = 0;
+            if (++phase_ == kPhases) {
+                phase_ = 0;
+                has_follow_ = has_lead_;
+                follow_ = lead_;
+                has_lead_ = NextTile();
+                if (!has_lead_ && !has_follow_) {
+                    return false;
+                }
+            }
+            count_ = CountOf(phase_);
+        }
+    }
+
+    __aicore__ inline bool IsKey() const { return phase_ == kFirstScores || phase_ == kLastScores; }
+    __aicore__ inline const KeyTile& Tile() const { return IsKey() ? lead_ : follow_; }
+    __aicore__ inline int32_t Piece() const {
+        return IsKey() ? (phase_ == kLastScores ? FirstHalf() : 0) + (index_ - 1) / key_parts_ : index_ - 1;
+    }
+    // Which 256 channels.
+    __aicore__ inline int32_t Part() const {
+        return IsKey() ? (index_ - 1) % key_parts_ : (phase_ == kLastPartial ? 1 : 0);
+    }
+    __aicore__ inline bool IsLastPart() const { return Part() == key_parts_ - 1; }
+    // Whether it is the first K of its task.
+    __aicore__ inline bool StartsTask() const {
+        return IsKey() && lead_.first && phase_ == kFirstScores && index_ == 1;
+    }
+
+private:
+    static constexpr int32_t kFirstScores = 0;
+    static constexpr int32_t kFirstPartial = 1;
+    static constexpr int32_t kLastScores = 2;
+    static constexpr int32_t kLastPartial = 3;
+    static constexpr int32_t kPhases = 4;
+
+    __aicore__ inline bool NextTile() {
+        while (walk_.Next(lead_)) {
+            if (lead_.begin < lead_.end) {
+                return true;
+            }
+        }
+        return false;
+    }
+    __aicore__ inline static int32_t PiecesOf(const KeyTile& tile) { return CeilDiv(tile.end - tile.begin, kCubeStep); }
+    __aicore__ inline int32_t FirstHalf() const { return has_follow_ ? CeilDiv(PiecesOf(lead_), 2) : PiecesOf(lead_); }
+    __aicore__ inline int32_t CountOf(int32_t phase) const {
+        if (phase == kFirstScores) {
+            return has_lead_ ? FirstHalf() * key_parts_ : 0;
+        }
+        if (phase == kLastScores) {
+            return has_lead_ ? (PiecesOf(lead_) - FirstHalf()) * key_parts_ : 0;
+        }
+        return has_follow_ && (phase == kFirstPartial || passes_ > 1) ? PiecesOf(follow_) : 0;
+    }
+
+    KeyTileWalk walk_;
+    KeyTile lead_ = {};
+    KeyTile follow_ = {};
+    int32_t key_parts_;
+    int32_t passes_;
+    bool has_lead_ = false;
+    bool has_follow_ = false;
+    int32_t phase_ = kLastPartial;
+    int32_t index_ = 0;
+    int32_t count_ = 0;
+};
+
+template <typename T>
+class WideLoads {
+public:
+    using Heads = WideHeads;
+
+    __aicore__ inline WideLoads(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
+                                const KeyTileWalk& walk, GM_ADDR rings)
+        : plan_(reader.Plan()),
+          channels_(int32_t(plan_.head_dim - plan_.rope_dim)),
+          order_(walk, plan_),
+          key_(plan_, plan_.key_placement, arguments.key, arguments.block_table, plan_.key, plan_.key_block),
+          key_rope_(plan_, RopePlacement(plan_), arguments.key_rope, arguments.block_table, plan_.key_rope,
+                    plan_.key_rope_block),
+          value_(plan_, plan_.key_placement, arguments.value, arguments.block_table, plan_.value, plan_.value_block) {
+        pipe.InitBuffer(l1_, sizeof(WideL1Memory));
+        query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
+        query_rope_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query_rope));
+        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
+        left_ = order_.Next();
+        for (int32_t i = 0; i < kWideGranules; ++i) {
+            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + i);
+        }
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs);
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kQuery);
+    }
+
+    // Set and wait must pair: takes back the "free" events.
+    __aicore__ inline void Finish() {
+        for (int32_t i = 0; i < kWideGranules; ++i) {
+            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + i);
+        }
+        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs);
+        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kQuery);
+    }
+
+    // Issues every load of K and V for which a buffer has been freed. With the first K of a task comes its Q, for which
+    // there is one buffer.
+    __aicore__ inline void Prefetch() {
+        while (left_ && loaded_ < used_ + kWideGranules && !(order_.StartsTask() && queries_loaded_ > queries_used_)) {
+            const int32_t buffer = loaded_++ % kWideGranules;
+            AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + buffer);
+            const KeyTile& tile = order_.Tile();
+            const int32_t key = tile.begin + order_.Piece() * kCubeStep;
+            const int32_t keys = Min(tile.end - key, kCubeStep);
+            if (order_.IsKey()) {
+                LoadKeys(buffer, tile, key, keys);
+            } else {
+                LoadValues(buffer, tile, key, keys);
+            }
+            AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kGranules + buffer);
+            left_ = order_.Next();
+        }
+    }
+
+    // The next granule in order: 128 keys, up to 256 channels.
+    __aicore__ inline AscendC::LocalTensor<T> Wait() {
+        const int32_t buffer = used_ % kWideGranules;
+        AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kGranules + buffer);
+        return Granule(buffer);
+    }
+    // It has been used. The rope part that came with the last part of a piece is freed with it.
+    __aicore__ inline void Free() {
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + used_++ % kWideGranules);
+        Prefetch();
+    }
+
+    // The rope part of the next piece of K, there with the last part of the piece.
+    __aicore__ inline AscendC::LocalTensor<T> NextRope() { return Rope(ropes_used_++ % kWideRopeBuffers); }
+
+    // P of a step lies in its slot as it will in L1: strips of 16 keys, each all rows.
+    __aicore__ inline void LoadProbs(const TileStep& step) {
+        const int32_t rows = RoundUp(step.Rows().rows, kFractal);
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kProbSlotBytes / sizeof(T));
+        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs);
+        AscendC::DataCopy(Memory(offsetof(WideL1Memory, probs)), probs_[slot],
+                          AscendC::DataCopyParams(1, uint16_t(CeilDiv(step.KeyCount(), kFractal) * rows), 0, 0));
+        AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kProbs);
+    }
+    __aicore__ inline AscendC::LocalTensor<T> WaitForProbs() {
+        AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kProbs);
+        return Probs();
+    }
+    __aicore__ inline AscendC::LocalTensor<T> Probs() { return Memory(offsetof(WideL1Memory, probs)); }
+    __aicore__ inline void FreeProbs() { AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs); }
+
+    // Q of the current task: loaded before its first K, so there when that is.
+    __aicore__ inline AscendC::LocalTensor<T> Query() { return Memory(offsetof(WideL1Memory, query)); }
+    __aicore__ inline void FreeQuery() {
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kQuery);
+        ++queries_used_;
+        Prefetch();
+    }
+
+private:
+    __aicore__ inline AscendC::LocalTensor<T> Memory(uint32_t byte_offset) {
+        return l1_.template Get<T>()[byte_offset / sizeof(T)];
+    }
+    __aicore__ inline AscendC::LocalTensor<T> Granule(int32_t buffer) {
+        return Memory(uint32_t(offsetof(WideL1Memory, granules) + sizeof(WideL1Memory::granules[0]) * buffer));
+    }
+    __aicore__ inline AscendC::LocalTensor<T> Rope(int32_t buffer) {
+        return Memory(uint32_t(offsetof(WideL1Memory, ropes) + sizeof(WideL1Memory::ropes[0]) * buffer));
+    }
+
+    // Rope parts need no event of their own: heads with one have at least two parts of channels, so the wait for the
+    // granule that this one goes with came after the rope part of two pieces ago had been used.
+    __aicore__ inline void LoadKeys(int32_t buffer, const KeyTile& tile, int32_t key, int32_t keys) {
+        if (order_.StartsTask()) {
+            key_.MoveTo(tile, tile.sequence.key);
+            key_rope_.MoveTo(tile, tile.sequence.key_rope);
+            LoadQuery(tile);
+        }
+        const int32_t channel = order_.Part() * kWideChannels;
+        const int32_t strip = RoundUp(keys, kFractal);
+        key_.Copy(Granule(buffer), strip, key, keys, channel, Min(channels_ - channel, kWideChannels));
+        if (plan_.rope_dim > 0 && order_.IsLastPart()) {
+            key_rope_.Copy(Rope(ropes_loaded_++ % kWideRopeBuffers), strip, key, keys, 0, int32_t(plan_.rope_dim));
+        }
+    }
+
+    __aicore__ inline void LoadValues(int32_t buffer, const KeyTile& tile, int32_t key, int32_t keys) {
+        if (tile.first && order_.Piece() == 0 && order_.Part() == 0) {
+            value_.MoveTo(tile, tile.sequence.value);
+        }
+        const int32_t channel = order_.Part() * kWideChannels;
+        value_.Copy(Granule(buffer), RoundUp(keys, kFractal), key, keys, channel,
+                    Min(int32_t(plan_.value_head_dim) - channel, kWideChannels));
+    }
+
+    __aicore__ inline void LoadQuery(const KeyTile& tile) {
+        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kQuery);
+        ++queries_loaded_;
+        LoadQueryPart(plan_, tile, tile.row_tiles[0], Query(), 0, query_, plan_.query, tile.sequence.query, channels_);
+        if (plan_.rope_dim > 0) {
+            LoadQueryPart(plan_, tile, tile.row_tiles[0], Query(), channels_, query_rope_, plan_.query_rope,
+                          tile.sequence.query_rope, int32_t(plan_.rope_dim));
+        }
+    }
+
+    const AttentionPlan& plan_;
+    int32_t channels_;  // of query and key without their rope parts
+    WideLoadOrder order_;
+    bool left_;
+    int32_t loaded_ = 0;
+    int32_t used_ = 0;
+    int32_t queries_loaded_ = 0;
+    int32_t queries_used_ = 0;
+    int32_t ropes_loaded_ = 0;
+    int32_t ropes_used_ = 0;
+    AscendC::TBuf<AscendC::TPosition::A1> l1_;
+    KeySource<T> key_;
+    KeySource<T> key_rope_;
+    KeySource<T> value_;
+    AscendC::GlobalTensor<T> query_;
+    AscendC::GlobalTensor<T> query_rope_;
+    AscendC::GlobalTensor<T> probs_;
+};
+
+}  // namespace ascend_attention

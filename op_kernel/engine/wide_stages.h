@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the cube core does for wide heads. The output of a row tile is twice L0C, so P V takes passes of 256 channels,
+// two accumulators each, and the S of the next step comes between them: see engine/wide.h.
+#pragma once
+
+#include "engine/cube_products.h"
+#include "engine/wide_loads.h"
+
+namespace ascend_attention {
+
+template <typename T>
+class WideStages {
+public:
+    using Heads = WideHeads;
+
+    __aicore__ inline WideStages(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
+                                 const KeyTileWalk& walk, uint32_t core)
+        : plan_(reader.Plan()),
+          channels_(int32_t(plan_.head_dim - plan_.rope_dim)),
+          loads_(pipe, reader, arguments, walk, Rings(arguments, core)),
+          products_(pipe) {
+        GM_ADDR rings = Rings(arguments, core);
+        scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
+        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
+        loads_.Prefetch();
+    }
+
+    // Set and wait must pair: takes back the "free" events.
+    __aicore__ inline void Finish() {
+        loads_.Finish();
+        products_.Finish();
+    }
+
+    // The first half of S of a step; all of it when no step precedes it. P of the step before is fetched on the way.
+    __aicore__ inline void Lead(const TileStep& step) {
+        const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
+        if (step.step == 0) {
+            Scores(step, 0, pieces);
+            ScoresAreWritten();
+        } else {
+            const int32_t half = CeilDiv(pieces, 2);
+            Scores(step, 0, half - 1);
+            ScorePiece(step, half - 1, true);
+        }
+        lead_ = step;
+    }
+
+    // P V of a step, with the second half of S of the step that leads, if one does.
+    __aicore__ inline void Follow(const TileStep& step) {
+        const bool leads = lead_.step != step.step;
+        const int32_t passes = CeilDiv(int32_t(plan_.value_head_dim), kWideChannels);
+        if (!leads) {
+            FetchProbs(step);
+        }
+        PartialChannels(step, 0, passes);
+        if (leads) {
+            const int32_t pieces = CeilDiv(lead_.KeyCount(), kCubeStep);
+            Scores(lead_, CeilDiv(pieces, 2), pieces);
+            ScoresAreWritten();
+        }
+        for (int32_t pass = 1; pass < passes; ++pass) {
+            PartialChannels(step, pass, passes);
+        }
+        AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForPartial);
+    }
+
+private:
+    __aicore__ inline GM_ADDR Rings(const KernelArguments& arguments, uint32_t core) const {
+        return arguments.workspace + uint64_t(core) * plan_.workspace_core_stride;
+    }
+
+    __aicore__ inline void ScoresAreWritten() {
+        AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForScores);
+    }
+    __aicore__ inline void FetchProbs(const TileStep& step) {
+        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForProbs);
+        loads_.LoadProbs(step);
+    }
+
+    __aicore__ inline void Scores(const TileStep& step, int32_t begin, int32_t end) {
+        for (int32_t piece = begin; piece < end; ++piece) {
+            ScorePiece(step, piece, false);
+        }
+    }
+
+    // S of 128 keys, accumulated over the channels. `fetches`: P of the step before is fetched after the first part, so
+    // that it is there when the piece is done.
+    __aicore__ inline void ScorePiece(const TileStep& step, int32_t piece, bool fetches) {
+        const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
+        const int32_t rows = step.Rows().rows;
+        const int32_t product = products_.NextProduct();
+        for (int32_t begin = 0; begin < channels_; begin += kWideChannels) {
+            const CubeOperand<T> granule{loads_.Wait(), CeilDiv(keys, kFractal)};
+            const int32_t end = Min(begin + kWideChannels, channels_);
+            for (int32_t channel = begin; channel < end; channel += kCubeStep) {
+                ScoreProduct(product, rows, granule, keys, channel, channel - begin, Min(end - channel, kCubeStep));
+            }
+            if (end == channels_ && plan_.rope_dim > 0) {
+                const CubeOperand<T> rope{loads_.NextRope(), CeilDiv(keys, kFractal)};
+                ScoreProduct(product, rows, rope, keys, channels_, 0, int32_t(plan_.rope_dim));
+            }
+            loads_.Free();
+            if (fetches && begin == 0) {
+                FetchProbs(lead_);
+            }
+        }
+        if (step.last && (piece + 1) * kCubeStep >= step.KeyCount()) {
+            loads_.FreeQuery();
+        }
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(float));
+        products_.StoreProduct(product, scores_[slot + piece * kCubeStep], rows, keys, int32_t(plan_.tile_keys));
+    }
+
+    // `depth` channels: from `channel` of the query, from `offset` of `source`.
+    __aicore__ inline void ScoreProduct(int32_t product, int32_t rows, const CubeOperand<T>& source, int32_t keys,
+                                        int32_t channel, int32_t offset, int32_t depth) {
+        const int32_t l0 = products_.NextL0();
+        products_.LoadLeft(l0, loads_.Query(), rows, channel / kFractal, depth);
+        products_.LoadKeyRight(l0, source, 0, keys, offset / kFractal, depth / kFractal);
+        products_.Multiply(product, l0, rows, keys, depth, channel == 0);
+    }
+
+    // Up to 256 channels of O_partial, accumulated over the keys.
+    __aicore__ inline void PartialChannels(const TileStep& step, int32_t pass, int32_t passes) {
+        const int32_t begin = pass * kWideChannels;
+        const int32_t columns = Min(int32_t(plan_.value_head_dim) - begin, kWideChannels);
+        const int32_t rows = step.Rows().rows;
+        const int32_t row_elements = RoundUp(rows, kFractal);
+        const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
+        const AscendC::LocalTensor<T> probs = pass == 0 ? loads_.WaitForProbs() : loads_.Probs();
+        int32_t products[kAccumulatorBuffers];
+        for (int32_t piece = 0; piece < pieces; ++piece) {
+            const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
+            const int32_t fractals = CeilDiv(keys, kFractal);
+            const AscendC::LocalTensor<T> granule = loads_.Wait();
+            for (int32_t i = 0; i * kCubeStep < columns; ++i) {
+                const CubeOperand<T> values{granule[i * kCubeStep * fractals * kFractal], fractals};
+                const int32_t width = Min(columns - i * kCubeStep, kCubeStep);
+                if (piece == 0) {
+                    products[i] = products_.NextProduct();
+                }
+                const int32_t l0 = products_.NextL0();
+                products_.LoadLeft(l0, probs[piece * kCubeStep * row_elements], rows, 0, keys);
+                products_.LoadValueRight(l0, values, 0, keys, width);
+                products_.Multiply(products[i], l0, rows, width, keys, piece == 0);
+                if (piece == pieces - 1) {
+                    StorePartial(step, products[i], begin + i * kCubeStep, width);
+                }
+            }
+            if (piece == pieces - 1 && pass == passes - 1) {
+                loads_.FreeProbs();
+            }
+            loads_.Free();
+        }
+    }
+
+    __aicore__ inline void StorePartial(const TileStep& step, int32_t product, int32_t channel, int32_t columns) {
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kPartialSlotBytes / sizeof(float));
+        products_.StoreProduct(product, partial_[slot + channel], step.Rows().rows, columns,
+                               RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
+    }
+
+    const AttentionPlan& plan_;
+    int32_t channels_;  // of query and key without their rope parts
+    WideLoads<T> loads_;
+    CubeProducts<T> products_;
+    AscendC::GlobalTensor<float> scores_;
+    AscendC::GlobalTensor<float> partial_;
+    TileStep lead_ = {};
+};
+
+}  // namespace ascend_attention
