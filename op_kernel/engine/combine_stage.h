@@ -57,6 +57,8 @@ private:
         LoadValues(task, row, count);
         LoadOutput(task, 0, row, count);
         MergeValues(int32_t(task.part_count), count, maximum, sum, weights);
+        const HeadRows rows{sequence, task.head, int32_t(task.tile) * sequence.tile_rows + row, count};
+        finished_.Prepare(rows, maximum, sum);
         for (int32_t part = 0; part < int32_t(task.part_count); ++part) {
             if (part + 1 < int32_t(task.part_count)) {
                 LoadOutput(task, part + 1, row, count);
@@ -70,8 +72,7 @@ private:
             AccumulateRows(accumulator, output, count, finished_.Columns(), pitch, part == 0);
             buffers_.ChunkIsUsed(buffer);
         }
-        const int32_t first_row = int32_t(task.tile) * sequence.tile_rows + row;
-        finished_.Write({sequence, task.head, first_row, count}, accumulator, maximum, sum);
+        finished_.Write(rows, accumulator, maximum, sum);
     }
 
     // A task's first part begins its row tile, hence lies in the tail slot of its core; the others in head slots.

@@ -38,9 +38,10 @@ public:
     __aicore__ inline int32_t Pitch() const { return pitch_; }
     __aicore__ inline int32_t ChunkRowCount() const { return chunk_rows_; }
 
-    // Rows with the given running output (Pitch() apart), and the maximum and sum of each. All three are used up.
-    __aicore__ inline void Write(const HeadRows& rows, const AscendC::LocalTensor<float>& accumulator,
-                                 const AscendC::LocalTensor<float>& maximum, const AscendC::LocalTensor<float>& sum) {
+    // What the rows will be divided by, from the maximum and sum of each, which get the sink. Needs nothing of the
+    // running output, so it comes before the last addition to that, which waits for P V.
+    __aicore__ inline void Prepare(const HeadRows& rows, const AscendC::LocalTensor<float>& maximum,
+                                   const AscendC::LocalTensor<float>& sum) {
         const AscendC::LocalTensor<float> divisor = Float(offsetof(UbMemory<Heads>, divisor));
         AscendC::PipeBarrier<PIPE_V>();
         if (plan_.writes_lse != 0) {  // the sink is not a key
@@ -53,8 +54,13 @@ public:
         } else {
             AscendC::Maxs(divisor, sum, kSumFloor, kVectorRows);
         }
+    }
+
+    // After Prepare: the rows with the given running output, Pitch() apart, which is used up.
+    __aicore__ inline void Write(const HeadRows& rows, const AscendC::LocalTensor<float>& accumulator,
+                                 const AscendC::LocalTensor<float>& maximum, const AscendC::LocalTensor<float>& sum) {
         AscendC::PipeBarrier<PIPE_V>();
-        WriteOutput(rows, accumulator, divisor);
+        WriteOutput(rows, accumulator, Float(offsetof(UbMemory<Heads>, divisor)));
         if (plan_.writes_lse != 0) {
             WriteLse(rows, maximum, sum);
         }

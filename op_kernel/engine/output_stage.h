@@ -23,21 +23,22 @@ public:
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
         const VectorRows rows = buffers_.RowsOf(step);
         const int32_t chunk_rows = finished_.ChunkRowCount();
+        const bool finishes = step.last && rows.count > 0 && step.Rows().part_slot == kNotSplit;
+        const HeadRows head_rows{step.tile.sequence, step.tile.head, rows.first, rows.count};
         if (step.first) {
             WaitForPart();
+        }
+        if (finishes) {
+            finished_.Prepare(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
             Update(step, rows, begin, Min(rows.count - begin, chunk_rows));
         }
-        if (!step.last || rows.count == 0) {
-            return;
-        }
         const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, finished_.Pitch());
-        if (step.Rows().part_slot != kNotSplit) {
+        if (finishes) {
+            finished_.Write(head_rows, accumulator, buffers_.RunningMax(step), buffers_.RunningSum(step));
+        } else if (step.last && rows.count > 0) {
             StorePart(step, rows, accumulator);
-        } else {
-            finished_.Write({step.tile.sequence, step.tile.head, rows.first, rows.count}, accumulator,
-                            buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
     }
 
