@@ -74,6 +74,11 @@ public:
         return position;
     }
 
+    // Of the tile at a position that is not the end.
+    int64_t CostAt(const Position& position) const {
+        return TileCost(plan_, sequences_[static_cast<size_t>(position.sequence)], position.tile);
+    }
+
     KeySpan KeysOf(const Position& position) const {
         const SequencePlan& sequence = sequences_[static_cast<size_t>(position.sequence)];
         const int32_t tile = int32_t(position.tile);
@@ -108,14 +113,18 @@ public:
     Filler(const WorkLine& line, int64_t cores, int64_t key_step)
         : line_(line), core_limit_(cores), key_step_(key_step) {}
 
-    // False when more cores would be needed.
-    bool Fill(int64_t capacity, Split* split) const {
+    // False when more cores would be needed; no capacity below *needed does better then.
+    bool Fill(int64_t capacity, Split* split, int64_t* needed) const {
         split->cores.clear();
         split->busiest = 0;
+        *needed = key_step_ == 0 ? INT64_MAX : capacity + 1;
         Position start;
         while (!line_.AtEnd(start)) {
             Position end;
             const int64_t cost = Reach(start, capacity, &end);
+            if (key_step_ == 0 && !line_.AtEnd(end)) {
+                *needed = std::min(*needed, cost + line_.CostAt(end));
+            }
             const int64_t tiles = end.tiles_before - start.tiles_before + (end.keys > 0 ? 1 : 0);
             if (cost == 0 || int64_t(split->cores.size()) == core_limit_) {
                 return false;
@@ -172,15 +181,24 @@ private:
     const int64_t key_step_;
 };
 
-// Capacities from `low` on may do, `high` does.
+// The split of the smallest capacity in (low, high] that does, to within `precision`; `high` does.
 Split BestFill(const Filler& filler, int64_t low, int64_t high, int64_t precision) {
-    Split split;
+    Split best;
+    Split tried;
+    int64_t needed = 0;
     while (high - low > precision) {
         const int64_t middle = low + (high - low) / 2;
-        (filler.Fill(middle, &split) ? high : low) = middle;
+        if (filler.Fill(middle, &tried, &needed)) {
+            std::swap(best, tried);
+            high = std::max(low + 1, best.busiest);
+        } else {
+            low = std::min(high - 1, needed - 1);
+        }
     }
-    filler.Fill(high, &split);
-    return split;
+    if (best.cores.empty()) {
+        filler.Fill(high, &best, &needed);
+    }
+    return best;
 }
 
 // Every tile that a core ends inside of is combined from its parts there and on the cores that follow.
@@ -206,8 +224,7 @@ Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& seq
     const WorkLine line(plan, sequences);
     const int64_t mean = CeilDiv(line.total_cost(), cores);
     // Always enough is the mean and one tile: each core but the last then gets at least the mean.
-    Split split = BestFill(Filler(line, cores, 0), mean - 1, mean + line.tile_bound(),
-                           std::max<int64_t>(1, mean / kSplitPrecision));
+    Split split = BestFill(Filler(line, cores, 0), mean - 1, mean + line.tile_bound(), 1);
     split.mean = mean;
     return split;
 }

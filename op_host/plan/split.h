@@ -35,14 +35,14 @@ struct Split {
 
 // The caller has made sure that the number of tiles fits in 32 bits.
 
-// Whole tiles only. The largest cost of a core is within kSplitPrecision of the smallest that contiguous ranges allow,
-// hence never above mean + one tile.
+// Whole tiles only. The largest cost of a core is the smallest that contiguous ranges allow, hence never above mean +
+// one tile. (Stopping the search at a mean's 128th left the busiest core of a ragged batch 4 % busier.)
 Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
 // Tiles may be cut between their key tiles (of plan.tile_keys keys). No core costs more than the mean, two fixed costs
 // and a key tile.
 Split SplitKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
 
-// Searching longer for a better split than this part of the mean is not worth it: the search is the host's work.
+// Searching longer for a better cut than this part of the mean is not worth it: the search is the host's work.
 constexpr int64_t kSplitPrecision = 128;  // one part in
 
 }  // namespace ascend_attention

@@ -178,7 +178,7 @@ void CheckSplit(const AttentionPlan& plan, const std::vector<SequencePlan>& sequ
     CHECK_EQ(split.mean, (total + cores - 1) / cores);
     CHECK(worst * cores <= total + largest * cores);  // mean + one tile
     if (costs.size() <= 200) {
-        CHECK(worst <= BestContiguous(costs, cores) + split.mean / kSplitPrecision);
+        CHECK_EQ(worst, BestContiguous(costs, cores));
     }
 }
 
