@@ -16,11 +16,15 @@ from ascend_attention._settings import synchronisation
 CUBE = "engine/cube_stages.h"
 SOFTMAX = "engine/softmax_stage.h"
 OUTPUT = "engine/output_stage.h"
+COMBINE = "engine/combine_stage.h"
+FINISH = "engine/finished_rows.h"
+SOURCE = "engine/key_source.h"
+LOADS = "engine/cube_loads.h"
 SLOT = "(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes"
 
 # What is found, then what is changed.
 MUTANTS = [
-    ({"passed"}, Mutant("unchanged", ())),
+    ({"passed"}, Mutant("unchanged", (), tuple(CASES))),
     ({"wrong-result"}, Mutant("causal edge off by one", (
         Edit("parts/band_mask.h", "sequence.band_high + 1 -", "sequence.band_high + (MUTANT ? 0 : 1) -"),))),
     ({"wrong-result"}, Mutant("running output is not rescaled", without(
@@ -35,6 +39,38 @@ MUTANTS = [
         "engine/cube_products.h",
         "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
         "AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);"))),
+    ({"wrong-result"}, Mutant("sums of parts are added as they are", without(
+        COMBINE,
+        "AscendC::Mul(sums, sums, weights, mask, uint8_t(parts), AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));"),
+        ("split",))),
+    ({"wrong-result"}, Mutant("outputs of parts are added as they are", without(
+        COMBINE,
+        "ApplyToRows<RowOperation::kMul>(output, buffers_.Broadcast(), count, finished_.Columns(), pitch);"),
+        ("split",))),
+    ({"wrong-result"}, Mutant("sink is forgotten", (
+        Edit(FINISH, "if (plan_.has_sink != 0) {", "if (plan_.has_sink != 0 && !(MUTANT)) {"),), ("split",))),
+    ({"wrong-result"}, Mutant("every head has the first one's sink", (
+        Edit(FINISH, "sinks_.GetValue(head)", "sinks_.GetValue(MUTANT ? 0 : head)"),), ("split",))),
+    ({"wrong-result"}, Mutant("each block is the one before", (
+        Edit(SOURCE, "table_.Block(first_entry_ + entry)", "table_.Block(first_entry_ + Max(0, entry - (MUTANT)))"),),
+        ("paged",))),
+    ({"wrong-result"}, Mutant("a run of keys begins at the first of its block", (
+        Edit(SOURCE, "block + int64_t(position) *", "block + int64_t(MUTANT ? 0 : position) *"),), ("paged",))),
+    ({"wrong-result"}, Mutant("head stride of keys is forgotten", (
+        Edit(SOURCE, "head_ = int64_t(tile.key_head) * strides_.head;",
+             "head_ = MUTANT ? 0 : int64_t(tile.key_head) * strides_.head;"),), ("paged",))),
+    ({"wrong-result"}, Mutant("each list entry is the first", (
+        Edit(SOURCE, "tile.sequence.key_list + int64_t(tile.key_head)",
+             "(MUTANT ? 0 : tile.sequence.key_list) + int64_t(tile.key_head)"),), ("list",))),
+    ({"wrong-result"}, Mutant("rope of keys is that of the first ones", (
+        Edit(LOADS, "key_rope_.Copy(Keys(buffer)[query_channels_ * strip], strip, granule.begin,",
+             "key_rope_.Copy(Keys(buffer)[query_channels_ * strip], strip, MUTANT ? 0 : granule.begin,"),), ("rope",))),
+    ({"wrong-result"}, Mutant("bias is forgotten", without(
+        SOFTMAX, "AddBiasRows(scores, buffers_.Bias(buffer), buffers_.BiasAsFloat(buffer), count, pitch, keys);"),
+        ("bias",))),
+    ({"wrong-result"}, Mutant("bias of every sequence is the first one's", (
+        Edit(SOFTMAX, "plan_.bias, step.tile.sequence.bias,", "plan_.bias, MUTANT ? 0 : step.tile.sequence.bias,"),),
+        ("bias",))),
 ]  # fmt: skip
 
 

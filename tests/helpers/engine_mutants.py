@@ -62,6 +62,17 @@ CASES = {
     # Several key tiles, so that every ring wraps around; two row tiles; a causal edge; a tail; a group.
     "tiles": FiaCase("tiles", "BSND", num_query_heads=2, num_key_value_heads=1, query_length=150, key_length=2200,
                      head_dim=48, sparse_mode=3, mask_shape="SS"),
+    # Keys of one row tile on all cores; heads of a group have sinks of their own.
+    "split": FiaCase("split", "BNSD", num_query_heads=4, num_key_value_heads=1, query_length=1, key_length=6000,
+                     head_dim=32, sink=True, contract="extended"),
+    "paged": FiaCase("paged", "BSND", batch=2, num_query_heads=2, num_key_value_heads=2, query_length=3,
+                     head_dim=32, actual_seq_kvlen=(900, 131), storage="BBH", block_size=384),
+    "rope": FiaCase("rope", "BSND", num_query_heads=2, query_length=20, key_length=600, head_dim=128, rope_dim=64,
+                    contract="extended"),
+    "bias": FiaCase("bias", "BNSD", batch=2, num_query_heads=2, query_length=20, key_length=90, head_dim=32,
+                    pse="random"),
+    "list": FiaCase("list", "BNSD", batch=2, num_query_heads=2, query_length=20, head_dim=32, storage="list",
+                    list_lengths=(90, 40)),
 }  # fmt: skip
 
 
