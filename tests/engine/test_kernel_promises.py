@@ -13,6 +13,7 @@ import pytest
 import torch
 from helpers.doors import same_bits, through_numpy, through_torch
 from helpers.engine_runs import run, run_and_judge
+from helpers.engine_sync import ROOT
 from helpers.fia_cases import FiaCase
 
 import ascend_attention
@@ -31,6 +32,11 @@ WAYS = {
     "packed": FiaCase("packed", "TND", "bfloat16", num_query_heads=4, num_key_value_heads=1, head_dim=128,
                       actual_seq_qlen=(1, 33, 1), actual_seq_kvlen=(3500, 70, 300), sparse_mode=3, mask_shape="SS",
                       sink=True),
+    "latent": FiaCase("latent", "BSND", "bfloat16", batch=2, num_query_heads=16, num_key_value_heads=1, query_length=2,
+                      head_dim=512, rope_dim=64, sparse_mode=3, mask_shape="SS", actual_seq_kvlen=(4000, 300),
+                      storage="NZ", value_is_key=True, return_softmax_lse=False),
+    "wide": FiaCase("wide", "BNSD", batch=2, num_query_heads=2, num_key_value_heads=1, query_length=1, head_dim=320,
+                    key_length=5000, actual_seq_kvlen=(5000, 40)),
 }  # fmt: skip
 
 
@@ -168,3 +174,27 @@ def test_hidden_keys_are_neither_loaded_nor_computed(name: str) -> None:
         assert count <= 1.02 * short[what] + 8, what
         assert count < 0.5 * everything[what], what
     run_and_judge(case, "checked")
+
+
+def _read_from_hbm(case: FiaCase) -> int:
+    timing = run(case, "timed")[1].to_dict()["launches"][0]["timing"]
+    return int(timing["middle"]["hbm_read"])
+
+
+def test_the_latent_is_read_from_hbm_once() -> None:
+    """K of MLA is V too: what PV takes of it comes from L2 (modelled). A V of its own has to come from HBM."""
+    case = FiaCase("latent", "BSND", "bfloat16", batch=4, num_query_heads=128, num_key_value_heads=1, query_length=1,
+                   head_dim=512, rope_dim=64, actual_seq_kvlen=(1024,) * 4, storage="NZ", value_is_key=True,
+                   return_softmax_lse=False)  # fmt: skip
+    tokens, rows = 4 * 1024, 4 * 128
+    expected = 2 * (tokens + rows) * (512 + 64)
+    assert expected <= _read_from_hbm(case) < 1.03 * expected
+    apart = _read_from_hbm(dataclasses.replace(case, value_is_key=False))
+    assert apart - expected >= 2 * tokens * 512
+
+
+def test_few_kernels_are_compiled() -> None:
+    """32 at most, with room for those of quantised calls."""
+    variants = sorted(path.stem for path in (ROOT / "op_kernel" / "variants").glob("*.cpp"))
+    print(f"{len(variants)} compiled kernels: {', '.join(variants)}")
+    assert 0 < len(variants) <= 16
