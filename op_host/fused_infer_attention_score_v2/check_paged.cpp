@@ -171,12 +171,32 @@ bool Ascending(const std::vector<int64_t>& lengths) {
 
 int64_t BlocksOf(int64_t length, int64_t size) { return length / size + (length % size != 0 ? 1 : 0); }
 
+// Blocks that all sequences take together, or a number that is not below it and not above `enough`.
+int64_t BlocksOfAll(const Lengths& lengths, int64_t size, int64_t enough) {
+    int64_t keys = 0;
+    bool small = true;
+    for (const int64_t length : lengths) {
+        small = small && !__builtin_add_overflow(keys, length, &keys);
+    }
+    const int64_t at_most = keys / size + int64_t(lengths.size());  // a last, partial block each
+    if (small && at_most <= enough) {
+        return at_most;
+    }
+    int64_t blocks = 0;
+    for (const int64_t length : lengths) {
+        if (__builtin_add_overflow(blocks, BlocksOf(length, size), &blocks)) {
+            return std::numeric_limits<int64_t>::max();
+        }
+    }
+    return blocks;
+}
+
 }  // namespace
 
 Status CheckTableColumns(const Scene& scene, const Lengths& lengths, const char* help) {
     for (size_t b = 0; b < lengths.size(); ++b) {
-        const int64_t blocks = BlocksOf(lengths[b], scene.request.block_size);
-        if (blocks > scene.request.block_table->shape[1]) {
+        if (lengths[b] > scene.key_length) {  // what a row of the table has room for
+            const int64_t blocks = BlocksOf(lengths[b], scene.request.block_size);
             return Refuse("FIA-C57", "block_table", TensorText(scene.request.block_table),
                           Concat("at least ", blocks, " columns for the ", lengths[b], " keys of sequence ", b), help);
         }
@@ -226,13 +246,7 @@ Status CheckPagedLengths(Scene& scene) {
     if (Status status = CheckTableColumns(scene, lengths, help); !status.ok()) {
         return status;
     }
-    int64_t blocks = 0;
-    for (const int64_t length : lengths) {
-        if (__builtin_add_overflow(blocks, BlocksOf(length, size), &blocks)) {
-            blocks = std::numeric_limits<int64_t>::max();
-            break;
-        }
-    }
+    const int64_t blocks = BlocksOfAll(lengths, size, request.key->shape[0]);
     if (request.key->shape[0] < blocks) {
         return Refuse("FIA-C67", "key", Concat(request.key->shape[0], " blocks"),
                       Concat("at least ", blocks, " blocks for all sequences"), help);

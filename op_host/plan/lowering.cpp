@@ -89,21 +89,27 @@ public:
     SequenceStarts(const CallSizes& sizes, const CallTerms& terms, const RowAddressing& rows, const KeyAddressing& keys)
         : packed_(sizes.packed()), terms_(terms), rows_(rows), keys_(keys) {}
 
-    ProblemSequence Next() {
-        ProblemSequence sequence;
+    // Adds the sequence with its offsets only. (It is written in place: copying a struct that was just written in
+    // pieces stalls, and so does clearing one at a time.)
+    ProblemSequence* AddTo(std::vector<ProblemSequence>* sequences) const {
+        sequences->push_back(blank_);
+        ProblemSequence* sequence = &sequences->back();
         const int64_t unit = packed_ ? query_token_ : index_;
         const auto row = [&](const Addressing& tensor) { return unit * (packed_ ? tensor.strides.row : tensor.batch); };
-        sequence.query = row(rows_.query);
-        sequence.query_rope = row(rows_.query_rope);
-        sequence.output = row(rows_.output);
-        sequence.lse = row(rows_.lse);
-        sequence.mask = index_ * terms_.mask.plane;
-        sequence.bias = index_ * terms_.bias.set;
-        SetKeys(&sequence);
+        sequence->query = row(rows_.query);
+        sequence->query_rope = row(rows_.query_rope);
+        sequence->output = row(rows_.output);
+        sequence->lse = row(rows_.lse);
+        sequence->mask = index_ * terms_.mask.plane;
+        sequence->bias = index_ * terms_.bias.set;
+        SetKeys(sequence);
+        return sequence;
+    }
+
+    void Advance() {
         query_token_ += terms_.query_lengths[size_t(index_)];
         key_token_ += terms_.key_lengths[size_t(index_)];
         ++index_;
-        return sequence;
     }
 
 private:
@@ -130,29 +136,20 @@ private:
     const CallTerms& terms_;
     const RowAddressing& rows_;
     const KeyAddressing& keys_;
+    const ProblemSequence blank_;
     int64_t index_ = 0;
     int64_t query_token_ = 0;
     int64_t key_token_ = 0;
 };
 
-// Rows [first, first + count) of a sequence that begins at `start`, as a sequence of its own.
-void AddRows(const ProblemSequence& start, int64_t first, int64_t count, int64_t keys, const Band& band,
-             AttentionProblem* problem) {
-    if (count == 0) {
-        return;
-    }
-    problem->sequences.push_back(start);
-    ProblemSequence& sequence = problem->sequences.back();
-    sequence.query += first * problem->query.row;
-    sequence.query_rope += first * problem->query_rope.row;
-    sequence.output += first * problem->output.row;
-    sequence.lse += first * problem->lse.row;
-    sequence.mask += first * problem->mask_row;
-    sequence.bias += first * problem->bias.row;
-    sequence.query_length = count;
-    sequence.key_length = keys;
-    sequence.band_low = band.low;
-    sequence.band_high = band.high;
+// Leaves rows [0, first) out.
+void SkipRows(int64_t first, const AttentionProblem& problem, ProblemSequence* sequence) {
+    sequence->query += first * problem.query.row;
+    sequence->query_rope += first * problem.query_rope.row;
+    sequence->output += first * problem.output.row;
+    sequence->lse += first * problem.lse.row;
+    sequence->mask += first * problem.mask_row;
+    sequence->bias += first * problem.bias.row;
 }
 
 }  // namespace
@@ -233,16 +230,24 @@ AttentionProblem LowerCall(const CallSizes& sizes, const CallTerms& terms, const
     problem.sequences.reserve(count);
     SequenceStarts starts(sizes, terms, rows, keys);
     for (size_t b = 0; b < count; ++b) {
-        const ProblemSequence start = starts.Next();
         const int64_t query_length = terms.query_lengths[b];
         const int64_t key_length = terms.key_lengths[b];
         const int64_t all_rows = sizes.packed() ? query_length : sizes.query_length;
-        if (key_length == 0) {
-            AddRows(start, 0, all_rows, 0, Band(), &problem);
-            continue;
+        const int64_t seeing_rows = key_length > 0 ? query_length : 0;
+        if (seeing_rows > 0) {
+            const Band band = BandOf(terms.band, query_length, key_length);
+            ProblemSequence& sequence = *starts.AddTo(&problem.sequences);
+            sequence.query_length = seeing_rows;
+            sequence.key_length = key_length;
+            sequence.band_low = band.low;
+            sequence.band_high = band.high;
         }
-        AddRows(start, 0, query_length, key_length, BandOf(terms.band, query_length, key_length), &problem);
-        AddRows(start, query_length, all_rows - query_length, 0, Band(), &problem);
+        if (all_rows > seeing_rows) {
+            ProblemSequence& sequence = *starts.AddTo(&problem.sequences);
+            SkipRows(seeing_rows, problem, &sequence);
+            sequence.query_length = all_rows - seeing_rows;
+        }
+        starts.Advance();
     }
     return problem;
 }

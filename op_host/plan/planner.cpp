@@ -78,9 +78,9 @@ Status CheckLimits(const AttentionProblem& problem) {
 
 int32_t ClampBand(int64_t end) { return int32_t(std::clamp<int64_t>(end, -int64_t(kBandLimit), int64_t(kBandLimit))); }
 
-// All but tile_rows and tile_count.
-SequencePlan PlanSequence(const ProblemSequence& sequence) {
-    SequencePlan plan{};
+// All but tile_rows and tile_count, in place: copying a struct that was just written in pieces stalls.
+void PlanSequence(const ProblemSequence& sequence, SequencePlan* into) {
+    SequencePlan& plan = *into;
     plan.query = sequence.query;
     plan.query_rope = sequence.query_rope;
     plan.key = sequence.key;
@@ -95,7 +95,6 @@ SequencePlan PlanSequence(const ProblemSequence& sequence) {
     plan.key_length = int32_t(sequence.key_length);
     plan.band_low = ClampBand(sequence.band_low);
     plan.band_high = ClampBand(sequence.band_high);
-    return plan;
 }
 
 // Cuts the rows of every sequence into tiles of at most `row_limit`; returns how many tiles there are.
@@ -270,10 +269,9 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     const int64_t fold = ChooseFold(problem);
     const Geometry& geometry = *GeometryOf(problem.head_dim, problem.value_head_dim);
     AttentionPlan header = PlanHeader(problem, fold, geometry);
-    std::vector<SequencePlan> sequences;
-    sequences.reserve(problem.sequences.size());
-    for (const ProblemSequence& sequence : problem.sequences) {
-        sequences.push_back(PlanSequence(sequence));
+    std::vector<SequencePlan> sequences(problem.sequences.size());
+    for (size_t i = 0; i < sequences.size(); ++i) {
+        PlanSequence(problem.sequences[i], &sequences[i]);
     }
     const int64_t tiles = CutRows(header, ChooseRowLimit(problem, fold), &sequences);
     if (tiles > kTilesMax) {

@@ -55,10 +55,9 @@ public:
 
     // The furthest position between tiles with no more than `limit` cost before it. Costs are positive, so sums are
     // increasing.
-    Position Furthest(int64_t limit) const {
+    Position Furthest(int64_t limit, const Position& from) const {
         Position position;
-        const auto after = std::upper_bound(cost_before_.begin(), cost_before_.end(), limit);
-        position.sequence = after - cost_before_.begin() - 1;
+        position.sequence = LastWithin(limit, from.sequence);
         const size_t i = static_cast<size_t>(position.sequence);
         position.cost_before = cost_before_[i];
         position.tiles_before = tiles_before_[i];
@@ -87,6 +86,22 @@ public:
     }
 
 private:
+    // The last sequence from `from` on with no more than `limit` cost before it. It is seldom far: strides grow, then
+    // shrink.
+    int64_t LastWithin(int64_t limit, int64_t from) const {
+        const int64_t end = int64_t(cost_before_.size());
+        int64_t stride = 1;
+        while (from + stride < end && cost_before_[size_t(from + stride)] <= limit) {
+            from += stride;
+            stride *= 2;
+        }
+        for (; stride > 0; stride /= 2) {
+            const int64_t next = from + stride;
+            from = next < end && cost_before_[size_t(next)] <= limit ? next : from;
+        }
+        return from;
+    }
+
     // Largest number of leading tiles of a head that cost no more than `budget` (which is below the head's cost).
     int64_t TilesWithin(const SequencePlan& sequence, int64_t budget) const {
         int64_t low = 0;
@@ -158,7 +173,7 @@ private:
             }
             line_cost += kTileFixedCost + span.last - span.first;
         }
-        *end = line_.Furthest(line_cost + capacity - cost);
+        *end = line_.Furthest(line_cost + capacity - cost, start);
         cost += end->cost_before - line_cost;
         if (key_step_ > 0 && !line_.AtEnd(*end)) {
             const int64_t taken = StepsWithin(capacity - cost);
