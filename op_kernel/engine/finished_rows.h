@@ -134,8 +134,11 @@ private:
         }
     }
 
-    // bfloat16 is the upper half of float.
-    __aicore__ inline float Sink(int64_t head) { return FloatFromBits(uint32_t(sinks_.GetValue(head)) << 16); }
+    // bfloat16 is the upper half of float. -inf counts as the lowest number, so that there is always a sink.
+    __aicore__ inline float Sink(int64_t head) {
+        const uint32_t bits = uint32_t(sinks_.GetValue(head)) << 16;
+        return FloatFromBits(bits == kMinusInfinityBits ? kLowestSinkBits : bits);
+    }
 
     // Normalises, rounds to T and writes. The sum of a row that sees a key is at least about 1 (its largest score
     // contributes exp(0)), so the floor only turns 0 / 0 of the other rows into 0.
@@ -193,6 +196,7 @@ private:
     }
 
     static constexpr float kSumFloor = 1.0e-30F;
+    static constexpr uint32_t kLowestSinkBits = 0xFF7F0000U;
 
     VectorBuffers<T, Heads>& buffers_;
     const AttentionPlan& plan_;

@@ -116,6 +116,11 @@ private:
         if (plan_.has_bias != 0) {
             AddBiasRows(scores, buffers_.Bias(buffer), buffers_.BiasAsFloat(buffer), count, pitch, keys);
         }
+        if (plan_.has_sink != 0 && plan_.writes_lse != 0) {
+            // A key whose score is -inf is seen: its row's maximum rises, and the sink then takes all of its weight.
+            AscendC::Maxs(scores, scores, FloatFromBits(kWeightlessBits), count * pitch);
+            AscendC::PipeBarrier<PIPE_V>();
+        }
         if (plan_.has_mask != 0) {
             ApplyMaskRows(scores, buffers_.Mask(buffer), buffers_.MaskAsHalf(buffer), buffers_.MaskBits(buffer), count,
                           pitch, keys);

@@ -11,6 +11,8 @@ namespace ascend_attention {
 constexpr uint32_t kMinusInfinityBits = 0xFF800000U;
 constexpr uint32_t kPlusInfinityBits = 0x7F800000U;
 constexpr uint32_t kLowestFloatBits = 0xFF7FFFFFU;
+// -3.4e38: above the lowest float, where running maxima start, and below every sink (bfloat16's lowest is -3.39e38).
+constexpr uint32_t kWeightlessBits = 0xFF7FC99EU;
 
 __aicore__ inline float FloatFromBits(uint32_t bits) {
     union {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -51,3 +52,23 @@ def test_hidden_keys_have_no_influence(kind: str) -> None:
     assert np.isfinite(expected[0]).all()
     np.testing.assert_array_equal(actual[0], expected[0])
     np.testing.assert_array_equal(actual[1], expected[1])
+
+
+def test_a_sink_is_the_logarithm_of_rows_whose_scores_are_all_minus_infinity() -> None:
+    """The formula of docs/numerics.md: exp(sink) is all of their sum. Rows that see no key have none. A sink of -inf
+    counts as the lowest number."""
+    rng = np.random.default_rng(5)
+    key, value = rng.standard_normal((2, 1, 2, KEYS, 64)).astype(np.float16)
+    bias = np.zeros((1, 2, 40, KEYS), np.float16)
+    bias[:, :, :20] = -np.inf
+    bias[:, :, 20:30, 50:] = -np.inf
+    unseen = np.zeros((40, KEYS), bool)
+    unseen[10:15] = True
+    sink = np.array([-np.inf, 2], ml_dtypes.bfloat16)
+    with ascend_attention.contract("extended"):
+        out, lse = attention(key, value, pse_shift=bias, atten_mask=unseen, learnable_sink=sink)
+        _, other = attention(key, value, pse_shift=bias, atten_mask=unseen)
+    only = np.r_[:10, 15:20]
+    assert (out[:, :, :20] == 0).all() and (out[:, :, 20:] != 0).any(axis=-1).all()
+    assert (lse[:, :, 10:15] == np.inf).all() and (lse[0, :, only, 0] == [-255 * 2.0**120, 2]).all()
+    assert (lse[0, 0, 20:] == other[0, 0, 20:]).all() and (lse[0, 1, 20:] > other[0, 1, 20:]).all()

@@ -71,6 +71,11 @@ def test_a_bias_of_minus_infinity_leaves_no_weight(flow: str) -> None:
         dtype_flow=flow,
     )  # fmt: skip
     assert (out[0, 0, 1] == 0).all() and lse[0, 0, 1, 0] == 2
+    out, lse = fused_infer_attention_score_v2(
+        query, key, value, pse_shift=bias, learnable_sink=np.float32([-np.inf]).astype(np.float16),
+        input_layout="BNSD", return_softmax_lse=True, dtype_flow=flow,
+    )  # fmt: skip
+    assert (out[0, 0, 1] == 0).all() and lse[0, 0, 1, 0] == -255 * 2.0**120 and lse[0, 0, 2, 0] == 16
     query[0, 0, 0, 0] = np.nan
     out, _ = fused_infer_attention_score_v2(
         query, key, value, pse_shift=bias, input_layout="BNSD", return_softmax_lse=True, dtype_flow=flow

@@ -90,7 +90,7 @@ class FiaCase:
     block_size: int = 128
     blocks: str = "shuffled"  # "in_order", "reversed", "shared" (with the sequence before, the first half)
     table_slack: int = 1  # columns of block_table beyond the longest sequence
-    pse: str | None = None  # "random", "slopes", "minus_infinity" (three in ten), "large"
+    pse: str | None = None  # "random", "slopes", "minus_infinity" (three in ten), "minus_infinity_rows", "large"
     pse_shape: str = "B"  # or "1"
     pse_padded: bool = False
     sink: bool = False

@@ -93,7 +93,7 @@ def _dim(draw: Draw, wide: bool) -> int:
 def _bias(draw: Draw, case: FiaCase) -> FiaCase:
     if not draw.chance(0.25) or case.kv_s * case.query_length * case.num_query_heads * case.batch > 2**19:
         return case
-    kind = draw.one_of("random", "random", "slopes", "minus_infinity", "large")
+    kind = draw.one_of("random", "random", "slopes", "minus_infinity", "minus_infinity_rows", "large")
     shape = draw.one_of("B", "1")
     return dataclasses.replace(case, pse=kind, pse_shape=shape, pse_padded=draw.chance(0.5))
 

@@ -140,10 +140,12 @@ def make_bias(case: FiaCase, rng: np.random.Generator) -> np.ndarray:
         slope = 2.0 ** -np.arange(1, case.num_query_heads + 1)[None, :, None, None]
         distance = np.abs(np.arange(rows)[:, None] + case.most_keys - case.most_queries - np.arange(keys)[None])
         bias = np.ascontiguousarray(np.broadcast_to(-slope * distance, shape), np.float32)
-    elif case.pse in ("random", "minus_infinity", "large"):
+    elif case.pse in ("random", "minus_infinity", "minus_infinity_rows", "large"):
         bias = rng.standard_normal(shape).astype(np.float32) * (3000 if case.pse == "large" else 1)
         if case.pse == "minus_infinity":
             bias[rng.random(shape) < 0.3] = -np.inf
+        if case.pse == "minus_infinity_rows":
+            bias[rng.random(shape[:3]) < 0.4] = -np.inf
     else:
         raise ValueError(f"unknown kind of bias {case.pse!r}")
     if case.poison:

@@ -40,4 +40,5 @@ def sink_scores(learnable_sink: Any, heads: int) -> Array | None:
     number = format_of(learnable_sink, "learnable_sink")
     if learnable_sink.shape != (heads,):
         raise GoldenError("learnable_sink", f"shape {learnable_sink.shape} is not one score for each of {heads} heads")
-    return number.decode(learnable_sink)
+    # -infinity counts as bfloat16's lowest number: with a sink no row's sum is zero.
+    return np.maximum(number.decode(learnable_sink), -255 * 2.0**120)
