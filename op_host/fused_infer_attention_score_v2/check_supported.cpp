@@ -2,7 +2,6 @@
 // The one list of what the document allows and the engine does not do yet.
 #include "common/unsupported.h"
 #include "fused_infer_attention_score_v2/check.h"
-#include "plan/attention_plan.h"
 
 namespace ascend_attention::fia_v2 {
 namespace {
@@ -15,8 +14,6 @@ const Unsupported<Scene> kUnsupported[] = {
     {"quant_scale_out", "None (output in the dtype of query)",
      [](const Scene& s) { return s.request.quant_scale_out.has_value(); },
      [](const Scene& s) { return TensorText(s.request.quant_scale_out); }},
-    {"query", "head_dim a multiple of 16", [](const Scene& s) { return s.head_dim % 16 != 0; },
-     [](const Scene& s) { return Concat("head_dim ", s.head_dim); }},
     {"sparse_mode", "0, 1, 2, 3, 4", [](const Scene& s) { return s.request.sparse_mode == 9; },
      [](const Scene& s) { return std::to_string(s.request.sparse_mode); }},
 };

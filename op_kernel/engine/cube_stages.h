@@ -57,7 +57,7 @@ public:
 
     // O_partial = P V of one step, after the vector cores have written P; tells the vector cores.
     __aicore__ inline void Partial(const TileStep& step) {
-        const int32_t channels = int32_t(plan_.value_head_dim);
+        const int32_t channels = WholeStrips(plan_.value_head_dim);
         const int32_t passes = CeilDiv(channels, kCubeStep);
         value_base_.MoveTo(step, CubeLoads<T>::kValueSize, passes);
         for (int32_t pass = 0; pass < passes; ++pass) {
@@ -105,7 +105,7 @@ private:
                                       int32_t column) {
         const RowTile& rows = step.Rows();
         const int32_t product = products_.NextProduct();
-        const int32_t channels = int32_t(plan_.head_dim);
+        const int32_t channels = WholeStrips(plan_.head_dim);
         for (int32_t channel = 0; channel < channels; channel += kCubeStep) {
             const int32_t depth = Min(channels - channel, kCubeStep);
             const int32_t l0 = products_.NextL0();

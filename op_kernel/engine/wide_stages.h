@@ -16,7 +16,7 @@ public:
     __aicore__ inline WideStages(AscendC::TPipe& pipe, const PlanReader& reader, const KernelArguments& arguments,
                                  const KeyTileWalk& walk, uint32_t core)
         : plan_(reader.Plan()),
-          channels_(int32_t(plan_.head_dim - plan_.rope_dim)),
+          channels_(WholeStrips(plan_.head_dim - plan_.rope_dim)),
           loads_(pipe, reader, arguments, walk, Rings(arguments, core)),
           products_(pipe) {
         GM_ADDR rings = Rings(arguments, core);
@@ -123,7 +123,7 @@ private:
     // Up to 256 channels of O_partial, accumulated over the keys.
     __aicore__ inline void PartialChannels(const TileStep& step, int32_t pass, int32_t passes) {
         const int32_t begin = pass * kWideChannels;
-        const int32_t columns = Min(int32_t(plan_.value_head_dim) - begin, kWideChannels);
+        const int32_t columns = Min(WholeStrips(plan_.value_head_dim) - begin, kWideChannels);
         const int32_t rows = step.Rows().rows;
         const int32_t row_elements = RoundUp(rows, kFractal);
         const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
@@ -161,7 +161,7 @@ private:
     }
 
     const AttentionPlan& plan_;
-    int32_t channels_;  // of query and key without their rope parts
+    int32_t channels_;  // of query and key without their rope parts, in whole strips
     WideLoads<T> loads_;
     CubeProducts<T> products_;
     AscendC::GlobalTensor<float> scores_;

@@ -9,6 +9,9 @@ namespace ascend_attention {
 
 constexpr int64_t kNd2NzStrideMax = 65535;  // srcDValue of ND2NZ, elements
 
+// Channels as the cube unit multiplies them. ND2NZ completes a last strip that the channels do not fill with zeros.
+__aicore__ inline int32_t WholeStrips(uint32_t channels) { return RoundUp(int32_t(channels), kFractal); }
+
 // Copies `rows` rows of `columns` elements to the rows from `first_row` of a tile that holds `tile_rows` rows a strip.
 template <typename T>
 __aicore__ inline void CopyRunToNz(const AscendC::LocalTensor<T>& tile, int32_t tile_rows, int32_t first_row,

@@ -43,8 +43,9 @@ struct AttentionPlan {
     uint32_t heads_per_key_head;  // key head = head / heads_per_key_head (1 when folded)
     RowOrder row_order;
     uint32_t row_group;       // consecutive row tiles of a head that share loads of K and V, <= kRowGroupMax
-    uint32_t head_dim;        // of query and key, both parts together, a multiple of 16, see HeadGeometry
-    uint32_t rope_dim;        // the last channels of head_dim lie in query_rope and key_rope; 0: none do
+    uint32_t head_dim;        // of query and key, both parts together, see HeadGeometry
+    uint32_t rope_dim;        // the last channels of head_dim lie in query_rope and key_rope; 0: none do. Where there
+                              // are some, both parts are multiples of 16
     uint32_t value_head_dim;  // of value and output
     uint32_t tile_keys;       // keys of one S tile, <= kTileKeysMax, multiple of 128
     KeyPlacement key_placement;
