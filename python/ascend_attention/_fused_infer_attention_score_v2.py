@@ -99,36 +99,41 @@ def npu_fused_infer_attention_score_v2(
     arrays are those of ``ml_dtypes``. B is the batch, Q_S and KV_S the padded lengths, N and KV_N the heads of query
     and of key and value, D the head dimension, H = N * D.
 
-    Built so far: Q_S > 1; float16 and bfloat16; the layouts below; D a multiple of 16 up to 256; N / KV_N up to 64.
-    Everything else that the document allows is refused as AttentionNotSupported;
-    ``ascend_attention.golden.fused_infer_attention_score_v2`` computes it.
+    Built so far: everything without quantisation. int8 and int4 inputs and int8 outputs are refused as
+    AttentionNotSupported; ``ascend_attention.golden.fused_infer_attention_score_v2`` computes them.
 
     Args:
         query: float16 or bfloat16; its shape is named by input_layout:
-            "BSH" (B, Q_S, N*D), "BSND" (B, Q_S, N, D), "BNSD" and "BNSD_BSND" (B, N, Q_S, D).
+            "BSH" (B, Q_S, N*D), "BSND" (B, Q_S, N, D), "BNSD" (B, N, Q_S, D), "TND" (T, N, D), "NTD" (N, T, D): what
+            input_layout begins with. D is a multiple of 16 up to 512; with one query row (Q_S 1) any value up to 512.
         key: dtype and layout of query, with KV_S and KV_N. A list or tuple with one tensor of batch 1 for each
-            sequence, each as long as it is: checked, and not supported yet.
-        value: dtype and shape of key; a list where key is one.
-        query_rope, key_rope: not supported yet.
-        pse_shift: not supported yet.
+            sequence, each as long as it is. With block_table a cache: (blocks, block_size, KV_N*D), (blocks, KV_N,
+            block_size, D) or in strips (blocks, KV_N, D/16, block_size, 16).
+        value: dtype and form of key; a list where key is one.
+        query_rope, key_rope: the last 64 channels of queries and keys, in tensors of their own: D is 128 or 512.
+        pse_shift: a bias in the dtype of query, added to the scaled scores: (1 or B, N, Q_S, KV_S), the last two axes
+            may be larger.
         atten_mask: bool, int8 or uint8, non-zero hides the pair. sparse_mode 0 and 1: (Q_S, KV_S), (1 or B, Q_S,
             KV_S) or (1 or B, 1, Q_S, KV_S), the last two axes may be larger. sparse_mode 2, 3, 4: (2048, 2048),
             (1, 2048, 2048) or (1, 1, 2048, 2048), a promise whose content is never read.
         actual_seq_qlen: valid query rows of each sequence, in tokens: one entry for all or at least B entries, each
             0...Q_S. A list, tuple, integer array or tensor. None or empty: Q_S. Rows beyond: see Returns.
         actual_seq_kvlen: valid keys of each sequence, likewise, each 0...KV_S.
-        block_table, block_size: not supported yet (paged keys and values).
+        block_table, block_size: int32 (B, columns): the blocks of the cache that hold the keys of each sequence, in the
+            order of the keys, block_size keys each. Entries behind the last key are never read.
         dequant_scale_query, dequant_scale_key, dequant_offset_key, dequant_scale_value, dequant_offset_value,
             quant_scale_out, quant_offset_out, query_quant_mode, key_quant_mode, value_quant_mode: not supported yet.
         dequant_scale_key_rope: reserved, None.
-        learnable_sink: not supported yet.
+        learnable_sink: bfloat16 (N,): one more score for each query head, which takes part in the softmax only.
         num_query_heads: N.
         num_key_value_heads: KV_N, a divisor of N; 0: the same as N. Query head h reads key head h // (N / KV_N).
         softmax_scale: factor of Q K^T, usually D ** -0.5; finite in float32.
         pre_tokens, next_tokens: keys seen to the left and right of the diagonal. sparse_mode 0 with a mask: query i
             sees i - pre_tokens ... i + next_tokens. sparse_mode 4: the same around the diagonal that ends at the last
             query and the last key. Ignored otherwise. One of them may be negative.
-        input_layout: "BSH", "BSND", "BNSD", "BNSD_BSND" (queries BNSD, result BSND).
+        input_layout: of queries, and behind "_" of the result where that differs: "BSH", "BSND", "BNSD", "BNSD_BSND",
+            "BSH_NBSD", "BSND_NBSD", "BNSD_NBSD", "TND", "TND_NTD", "NTD_TND". With T sequences lie one behind the other
+            and lengths are cumulative (those of a cache are not).
         sparse_mode: 0 everything, or mask and tokens; 1 mask only; 2 causal from the top left; 3 causal that ends at
             the last query and the last key; 4 band.
         inner_precise: 0...3. Rows that see no key are always zeros, whatever bit 1 says.
@@ -138,8 +143,9 @@ def npu_fused_infer_attention_score_v2(
             dequant_scale_key_rope_dtype: reserved, None.
 
     Returns:
-        attention_out: dtype of query. Shape (B, Q_S, N*D), (B, Q_S, N, D) or (B, N, Q_S, D), as the layout says.
-        softmax_lse: float32, (B, N, Q_S, 1), natural logarithm; without return_softmax_lse one zero, shape (1,).
+        attention_out: dtype of query, shape as the layout says, with D of value.
+        softmax_lse: float32, (B, N, Q_S, 1) or (T, N, 1), natural logarithm; without return_softmax_lse one zero, shape
+            (1,).
         Rows that see no key and rows beyond actual_seq_qlen are zeros in attention_out and +inf in softmax_lse.
 
     Raises:

@@ -67,16 +67,17 @@ def npu_prompt_flash_attention(
     arrays are those of ``ml_dtypes``. B is the batch, Q_S and KV_S the padded lengths, N and KV_N the heads of query
     and of key and value, D the head dimension, H = N * D, T the tokens of all sequences.
 
-    Built so far: float16 and bfloat16 in and out; "BSH", "BSND", "BNSD", "BNSD_BSND"; D a multiple of 16 up to 256;
-    N / KV_N up to 64. Everything else that the document allows is refused as AttentionNotSupported;
-    ``ascend_attention.golden.prompt_flash_attention`` computes it.
+    Built so far: everything without int8. int8 inputs and outputs are refused as AttentionNotSupported;
+    ``ascend_attention.golden.prompt_flash_attention`` computes them.
 
     Args:
         query: float16, bfloat16 or int8 (not built yet); its shape is named by input_layout:
-            "BSH" (B, Q_S, N*D), "BSND" (B, Q_S, N, D), "BNSD" and "BNSD_BSND" (B, N, Q_S, D), "TND" (T, N, D).
+            "BSH" (B, Q_S, N*D), "BSND" (B, Q_S, N, D), "BNSD" and "BNSD_BSND" (B, N, Q_S, D), "TND" (T, N, D). D is
+            1...512, with more than 128 sequences a multiple of 16. "TND": bfloat16, D 128 or 192.
         key: dtype and layout of query, with KV_S and KV_N.
-        value: dtype and shape of key.
-        pse_shift: not supported yet. A bias, (1 or B, N, Q_S, KV_S), the last two axes may be larger.
+        value: dtype and shape of key; "TND" with D 192: its own D may be 128.
+        pse_shift: a bias in the dtype of query, added to the scaled scores: (1 or B, N, Q_S, KV_S), the last two axes
+            may be larger, and what they have beyond is never read. None with "TND".
         padding_mask: reserved, None.
         atten_mask: bool, int8 or uint8, non-zero hides the pair. sparse_mode 0 and 1: (Q_S, KV_S), (1 or B, Q_S,
             KV_S) or (1 or B, 1, Q_S, KV_S), the last two axes may be larger. sparse_mode 2, 3, 4: (2048, 2048),
@@ -95,10 +96,11 @@ def npu_prompt_flash_attention(
             sees i - pre_tokens ... i + next_tokens: with the default of next_tokens nothing right of the diagonal,
             whatever the mask says. sparse_mode 4: the same around the diagonal that ends at the last query and the
             last key. Ignored otherwise. One of them may be negative.
-        input_layout: "BSH", "BSND", "BNSD", "BNSD_BSND" (queries BNSD, result BSND); "TND" is not supported yet.
+        input_layout: "BSH", "BSND", "BNSD", "BNSD_BSND" (queries BNSD, result BSND), "TND" (sequences one behind the
+            other, without padding).
         num_key_value_heads: KV_N, a divisor of N; 0: the same as N. Query head h reads key head h // (N / KV_N).
         sparse_mode: 0 everything, or mask and tokens; 1 mask only; 2 causal from the top left; 3 causal that ends at
-            the last query and the last key; 4 band.
+            the last query and the last key; 4 band. "TND": 0 without a mask, 3, 4.
 
     Returns:
         attention_out: dtype of query (int8 with quant_scale2; float16 for int8 inputs without it). Shape of query, but
