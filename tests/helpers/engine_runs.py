@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a FiaCase on the simulated kernel and judges what comes back.
+"""Runs a FiaCase or a PromptCase on the simulated kernel and judges what comes back.
 
-    python tests/helpers/engine_runs.py                  every conformance case of tests/conformance/fia_kernel
+    python tests/helpers/engine_runs.py                  every case of tests/conformance/fia_kernel and pfa_kernel
     python tests/helpers/engine_runs.py --draws 500      random cases instead
     python tests/helpers/engine_runs.py masks -k band    one file of cases (or its path), or one family of draws; a part
 
@@ -25,11 +25,12 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ascend_attention
+from ascend_attention import precision
 from ascend_attention._settings import at_most_cores
-from ascend_attention.precision import compare_fused_infer_attention_score_v2
 from helpers.fia_cases import FiaCase
 
-CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance" / "fia_kernel"
+CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
+FILES = sorted([*CONFORMANCE.glob("fia_kernel/*.txt"), *CONFORMANCE.glob("pfa_kernel/*.txt")])
 
 
 def run(
@@ -42,8 +43,13 @@ def run(
         ascend_attention.simulator(mode=mode, soc=soc) as block,
         at_most_cores(cores),
     ):
-        results = ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
+        results = getattr(ascend_attention, case.operator)(**arguments)
     return results, block.report, arguments
+
+
+def judge(case: FiaCase, results: Any, arguments: dict[str, Any]) -> precision.CallReport:
+    report: precision.CallReport = getattr(precision, case.operator.replace("npu_", "compare_"))(results, **arguments)
+    return report
 
 
 def run_and_judge(case: FiaCase, mode: str = "checked", soc: str = "Ascend910B2", cores: int = 0) -> Any:
@@ -51,7 +57,7 @@ def run_and_judge(case: FiaCase, mode: str = "checked", soc: str = "Ascend910B2"
     print(case)
     results, report, arguments = run(case, mode, soc, cores)
     assert not report.findings, report.findings
-    verdict = compare_fused_infer_attention_score_v2(results, **arguments)
+    verdict = judge(case, results, arguments)
     assert verdict.passed, f"{case}\n{verdict.table()}"
     return results
 
@@ -62,7 +68,7 @@ def outcome(case: FiaCase, mode: str) -> tuple[str, str]:
         results, report, arguments = run(case, mode)
         if report.findings:
             return "FAILED", f"finding: {report.findings[0]}"
-        verdict = compare_fused_infer_attention_score_v2(results, **arguments)
+        verdict = judge(case, results, arguments)
         return ("passed", "") if verdict.passed else ("FAILED", verdict.reason)
     except ascend_attention.AttentionNotSupported as error:
         return "not yet", f"{error.argument}: {error.allowed}"
@@ -100,16 +106,18 @@ def table(cases: Iterable[tuple[str, FiaCase]], mode: str, verbose: bool) -> int
 
 
 def _draws(families: Sequence[str], count: int, seed: int) -> Iterable[tuple[str, FiaCase]]:
+    from helpers import prompt_draws
     from helpers.fia_draws import FAMILIES, draw_case
 
-    chosen = [family for family in FAMILIES if not families or family.__name__ in families]
+    known = (*FAMILIES, *prompt_draws.FAMILIES)
+    chosen = [family for family in known if not families or family.__name__ in families]
     for number in range(count):
         case = draw_case(np.random.default_rng([seed, number]), [chosen[number % len(chosen)]])
         yield case.name, case
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="What the kernels compute of npu_fused_infer_attention_score_v2.")
+    parser = argparse.ArgumentParser(description="What the kernels compute.")
     parser.add_argument("group", nargs="*", help="files of cases, or families of draws; all without")
     parser.add_argument("-k", dest="part", default="", help="only cases with this in their name")
     parser.add_argument("--draws", type=int, metavar="N", help="N random cases instead of the conformance cases")
@@ -123,8 +131,8 @@ def main(given: Sequence[str] | None = None) -> int:
     else:
         from helpers.fia_case_file import read_cases
 
-        names = options.group or sorted(path.stem for path in CONFORMANCE.glob("*.txt"))
-        paths = [Path(name) if name.endswith(".txt") else CONFORMANCE / f"{name}.txt" for name in names]
+        known = {path.stem: path for path in FILES}
+        paths = [known[name] if name in known else Path(name) for name in options.group or known]
         cases = [(path.stem, case) for path in paths for case in read_cases(path)]
     return 1 if table(((g, c) for g, c in cases if options.part in c.name), options.mode, options.verbose) else 0
 

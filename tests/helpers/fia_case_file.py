@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads tests/conformance/fia_kernel/*.txt: cases of the fused operator as data.
+"""Reads tests/conformance/fia_kernel/*.txt and pfa_kernel/*.txt: cases of the fused operator, and of prompt flash
+attention, as data.
 
     base NAME field=value ...            what cases have in common
     case NAME BASE field=value ...       one case, named FILE.NAME
     case NAME BASE field=a|b other=c|d   one case for each combination, named FILE.NAME-a-c and so on
 
-Fields are those of ``FiaCase`` (helpers/fia_cases.py). Values: None, true, false, a number, max (2147483647), a word;
-{1,2,0*3} a list of lengths, three of them 0. # begins a comment.
+Fields are those of ``FiaCase`` (helpers/fia_cases.py) or ``PromptCase``. Values: None, true, false, a number, max
+(2147483647), a word; {1,2,0*3} a list of lengths, three of them 0. # begins a comment.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.fia_cases import UNLIMITED, FiaCase
+from helpers.prompt_cases import PromptCase
 
 _FIELDS = {field.name for field in dataclasses.fields(FiaCase)}
 _WORDS = {"None": None, "true": True, "false": False, "max": UNLIMITED}
@@ -24,6 +26,7 @@ _TEXTS = {"mask_shape", "pse_shape"}  # "11SS" and "1" are words there
 
 
 def read_cases(path: Path) -> list[FiaCase]:
+    kind_of_case = PromptCase if path.parent.name == "pfa_kernel" else FiaCase
     bases: dict[str, dict[str, str]] = {}
     cases: list[FiaCase] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -41,7 +44,7 @@ def read_cases(path: Path) -> list[FiaCase]:
             if kind == "base":
                 bases[name] = fields
             else:
-                cases += _combinations(f"{path.stem}.{name}", fields)
+                cases += _combinations(kind_of_case, f"{path.stem}.{name}", fields)
         except (IndexError, KeyError, ValueError) as error:
             raise ValueError(f"{path.name}:{number}: {error!r}") from error
     names = [case.name for case in cases]
@@ -50,7 +53,7 @@ def read_cases(path: Path) -> list[FiaCase]:
     return cases
 
 
-def _combinations(name: str, fields: dict[str, str]) -> list[FiaCase]:
+def _combinations(kind: type[FiaCase], name: str, fields: dict[str, str]) -> list[FiaCase]:
     choices = {field: text.split("|") for field, text in fields.items()}
     several = [field for field, texts in choices.items() if len(texts) > 1]
     cases = []
@@ -58,7 +61,7 @@ def _combinations(name: str, fields: dict[str, str]) -> list[FiaCase]:
         chosen = dict(zip(choices, texts, strict=True))
         suffix = "".join(f"-{chosen[field]}" for field in several)
         values = {field: _value(field, text) for field, text in chosen.items()}
-        cases.append(FiaCase(name + suffix, **values))
+        cases.append(kind(name + suffix, **values))
     return cases
 
 

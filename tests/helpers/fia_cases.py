@@ -20,7 +20,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,8 @@ ONE_ROW_MASK_SHAPES = ("BK", "B1K", "B11K")
 @dataclass(frozen=True)
 class FiaCase:
     """One call. Lengths, layouts and masks as the operator's document names them."""
+
+    operator: ClassVar[str] = "npu_fused_infer_attention_score_v2"
 
     name: str
     input_layout: str = "BNSD"
@@ -302,7 +304,7 @@ class FiaCase:
             for field in dataclasses.fields(self)
             if getattr(self, field.name) != field.default
         ]
-        return f"FiaCase({', '.join(changed)})"
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def _per_batch(lengths: tuple[int, ...] | None, batch: int, full: int) -> list[int]:

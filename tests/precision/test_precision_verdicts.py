@@ -11,9 +11,14 @@ from helpers.fia_cases import DTYPES, FiaCase
 from helpers.fia_edges import edge_cases
 from helpers.fia_random import random_case
 from helpers.online_attention import MISTAKES, online_attention
+from helpers.prompt_cases import PromptCase
 
-from ascend_attention.golden import fused_infer_attention_score_v2
-from ascend_attention.precision import CallReport, compare_fused_infer_attention_score_v2
+from ascend_attention.golden import fused_infer_attention_score_v2, prompt_flash_attention
+from ascend_attention.precision import (
+    CallReport,
+    compare_fused_infer_attention_score_v2,
+    compare_prompt_flash_attention,
+)
 
 # Chunked prefill: two batches of different lengths, grouped heads, several key tiles, and head_dim 64.
 CHUNKED = FiaCase(
@@ -172,6 +177,30 @@ def test_torch_tensors(dtype: str) -> None:
     assert not report.passed
     with pytest.raises(ValueError, match="attention_out is float32"):
         compare_fused_infer_attention_score_v2(out.float(), *inputs, **arguments)
+
+
+@pytest.mark.parametrize("input_layout", ["BSH", "BNSD_BSND", "TND"])
+def test_prompt_flash_attention(input_layout: str) -> None:
+    """A result that is off; rows without keys that are not zero; another dtype."""
+    packed = {"head_dim": 128, "dtype": "bfloat16", "sparse_mode": 3, "mask_shape": "SS"}
+    case = PromptCase(
+        "prompt", input_layout, batch=2, num_query_heads=2, query_length=7, key_length=30, actual_seq_qlen=(7, 4),
+        actual_seq_kvlen=(30, 30), **packed if input_layout == "TND" else {"head_dim": 20},
+    )  # fmt: skip
+    arguments = case.arguments()
+    peer = prompt_flash_attention(**arguments, dtype_flow="device")
+    assert compare_prompt_flash_attention(peer, **arguments).passed
+    wrong = peer.copy()
+    wrong[..., -1 if input_layout == "BSH" else slice(None)] *= np.asarray(1.1, peer.dtype)
+    report = compare_prompt_flash_attention(wrong, **arguments)
+    assert not report.passed and "error" in report.reason
+    with pytest.raises(ValueError, match="attention_out is float32"):
+        compare_prompt_flash_attention(peer.astype(np.float32), **arguments)
+    if input_layout != "TND":
+        wrong = peer.copy()
+        wrong[1, 5, 0] = np.float16(6e-8)  # of a row beyond actual_seq_lengths
+        report = compare_prompt_flash_attention(wrong, **arguments)
+        assert not report.passed and report["attention_out"].not_zero > 0
 
 
 @pytest.mark.parametrize("input_layout", ["BSH_NBSD", "BNSD_BSND", "TND", "TND_NTD", "NTD_TND"])

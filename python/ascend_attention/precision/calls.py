@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascend_attention.golden import fused_infer_attention_score_v2
+from ascend_attention.golden import fused_infer_attention_score_v2, prompt_flash_attention
 from ascend_attention.precision.arrays import Array, as_numpy, dtype_name
 from ascend_attention.precision.judge import compare
 from ascend_attention.precision.report import CallReport
@@ -42,6 +42,27 @@ def compare_fused_infer_attention_score_v2(
             compare(lse, exact_lse, peer_lse, name="softmax_lse", must_be_zero=not wants_lse or None, worst=worst)
         )
     return CallReport("npu_fused_infer_attention_score_v2", tuple(reports))
+
+
+def compare_prompt_flash_attention(
+    actual: Any, query: Any, key: Any, value: Any, *, worst: int = 5, **arguments: Any
+) -> CallReport:
+    """Judges what npu_prompt_flash_attention returned for these arguments, as the function above does.
+
+    Rows that are zero in every channel, such as those that see no key, have to be exactly zero.
+    """
+    out = as_numpy(actual)
+    inputs = [as_numpy(x) for x in (query, key, value)]
+    options = {name: as_numpy(given) for name, given in arguments.items()}
+    exact = prompt_flash_attention(*inputs, **options, dtype_flow="exact")
+    peer = prompt_flash_attention(*inputs, **options, dtype_flow="device")
+    if dtype_name(out) != dtype_name(peer):
+        raise ValueError(f"attention_out is {dtype_name(out)}, it has to be {dtype_name(peer)}")
+    heads = options.get("num_heads", 1) if options.get("input_layout", "BSH") == "BSH" else 1
+    rows = exact.reshape(*exact.shape[:-1], heads, -1) if exact.size else exact
+    blind = np.broadcast_to(~rows.any(axis=-1, keepdims=True), rows.shape).reshape(exact.shape)
+    report = compare(out, exact, peer, name="attention_out", must_be_zero=blind, worst=worst)
+    return CallReport("npu_prompt_flash_attention", (report,))
 
 
 def _in_layout(rows: Array, input_layout: str, shape: tuple[int, ...]) -> Array:
