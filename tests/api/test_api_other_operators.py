@@ -246,35 +246,3 @@ def test_signatures_defaults_and_schemas_are_those_of_the_documents(op: str) -> 
     for name, parameter in inspect.signature(golden_function).parameters.items():
         if name in python and inspect.Parameter.empty not in (python[name].default, parameter.default):
             assert parameter.default == python[name].default, name
-
-
-def test_the_documents_example_compiles() -> None:
-    query = torch.randn(1, 8, 16, 128, dtype=torch.float16)
-    key = torch.randn(1, 8, 32, 128, dtype=torch.float16)
-    call = {
-        "num_heads": 8,
-        "input_layout": "BNSD",
-        "scale_value": 1 / math.sqrt(128),
-        "pre_tokens": 65535,
-        "next_tokens": 65535,
-    }
-
-    def model() -> torch.Tensor:
-        return ascend_attention.npu_prompt_flash_attention(query, key, key, **call)
-
-    compiled = torch.compile(model, dynamic=False, fullgraph=True, backend="aot_eager")
-    assert torch.equal(compiled(), model())
-
-
-def test_opcheck() -> None:
-    tensors = {name: to_torch(value) for name, value in prompts().items()}
-    positional = tuple(tensors.pop(name) for name in ("query", "key", "value"))
-    operator = torch.ops.ascend_attention.npu_prompt_flash_attention
-    torch.library.opcheck(operator.default, positional, tensors)
-    out = operator(*positional, **tensors)
-    workspace = torch.ops.ascend_attention.npu_prompt_flash_attention_get_max_workspace(*positional, **tensors)
-    again = torch.zeros_like(out)
-    operator.out(*positional, **tensors, workspace=workspace, attention_out=again)
-    assert torch.equal(out, again)
-    with pytest.raises(RuntimeError, match="npu_prompt_flash_attention has no derivative"):
-        operator(positional[0].requires_grad_(), *positional[1:], **tensors).sum().backward()
