@@ -11,6 +11,5 @@ set_target_properties(ascend_attention PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(ascend_attention PRIVATE Threads::Threads ${CMAKE_DL_LIBS} rt)
 # simulator/include/machine/personality.h
 target_link_options(ascend_attention PRIVATE ${NO_UNDEFINED} -Wl,--wrap=__gxx_personality_v0)
-install(TARGETS ascend_attention LIBRARY DESTINATION .)
 # The headers of device code: users' own kernels are compiled against them (python/ascend_attention/sim).
 install(DIRECTORY ${ROOT}/simulator/include/ DESTINATION include)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m ascend_attention COMMAND`: small tools around the package."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def cmake_directory() -> Path:
+    """Where CMake finds the package: `-DCMAKE_PREFIX_PATH=$(python -m ascend_attention cmake-dir)`."""
+    directory = Path(__file__).resolve().parent / "cmake"
+    if not (directory / "AscendAttentionConfig.cmake").is_file():
+        raise SystemExit(
+            f"error: {directory} has no AscendAttentionConfig.cmake: the package was not built by setup.py"
+        )
+    return directory
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m ascend_attention", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("cmake-dir", help="print the directory for find_package(AscendAttention)")
+    parser.parse_args()
+    print(cmake_directory())
+
+
+if __name__ == "__main__":
+    main()
