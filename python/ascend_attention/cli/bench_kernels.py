@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What timed mode predicts for the attention kernels, shape by shape. Modelled, not measured: docs/timing.md.
 
-Every launch starts with a cold L2. The kernel's head cost is in no column. Utilisation counts the products of visible
-pairs only, against the cube peak of all cores of the SoC. The columns low and high are the two other assumptions about
-what nobody has published; all others are those of the middle one.
+Every launch starts with a cold L2, as a call does that finds other buffers than the one before. The kernel's head cost
+is in no column. Utilisation counts the products of visible pairs only, against the cube peak of all cores of the SoC.
+The columns low and high are the two other assumptions about what nobody has published; all others are those of the
+middle one. HBM is the share of its bandwidth that is taken; need is what of it the call cannot do without: query, key
+and value read once and the output written once.
 """
 
 from __future__ import annotations
@@ -18,146 +20,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes  # noqa: F401  (NumPy learns bfloat16)
-import numpy as np
-
 import ascend_attention
 from ascend_attention import AttentionError
 from ascend_attention._timing import Prediction, Timing
+from ascend_attention.cli.bench_shapes import (
+    DECODE,
+    LATENT,
+    LONG,
+    LONG_CAUSAL,
+    RAGGED,
+    SHAPES,
+    SHORT,
+    SPLIT,
+    UNIFORM,
+    Shape,
+)
 
-TILE = 128
 SOC = "Ascend910B2"  # what the targets are for
 ASSUMPTIONS = ("low", "middle", "high")
 TABLE_BEGINS = "<!-- table: written by scripts/bench_kernels --write docs/performance.md -->\n"
 TABLE_ENDS = "<!-- end of the table -->\n"
 
-
-@dataclass(frozen=True)
-class Shape:
-    """One call. ``mask`` is "none", "causal" (bottom right), or a band of so many keys up to the diagonal."""
-
-    group: str
-    batch: int = 1
-    heads: int = 16
-    key_heads: int = 0  # 0: as many as query heads
-    length: int = 4096
-    key_length: int = 0  # 0: as many as queries
-    head_dim: int = 128
-    mask: str = "none"
-    layout: str = "BNSD"
-    dtype: str = "bfloat16"
-    lengths: tuple[int, ...] = ()  # of each sequence, queries and keys alike
-    quick: bool = False
-
-    def __str__(self) -> str:
-        kv = f"/{self.key_heads}" if self.key_heads else ""
-        keys = f"x{self.key_length}" if self.key_length else ""
-        ragged = " ragged" if self.lengths else ""
-        dtype = {"bfloat16": "bf16", "float16": "fp16"}[self.dtype]
-        return (
-            f"{self.layout} B{self.batch} N{self.heads}{kv} S{self.length}{keys}{ragged} D{self.head_dim} {dtype} "
-            f"{self.mask}"
-        )
-
-    def keys(self) -> int:
-        return self.key_length or self.length
-
-    def pairs(self) -> int:
-        """Visible pairs of a query row and a key, of all heads."""
-        if self.lengths:
-            return self.heads * sum(self._pairs(length, length) for length in self.lengths)
-        return self.batch * self.heads * self._pairs(self.length, self.keys())
-
-    def _pairs(self, queries: int, keys: int) -> int:
-        if self.mask == "none":
-            return queries * keys
-        last = np.arange(queries, dtype=np.int64) + (keys - queries)  # the diagonal ends in the lower right corner
-        first = np.zeros(queries, np.int64) if self.mask == "causal" else last - int(self.mask.split()[-1]) + 1
-        return int(np.maximum(np.minimum(last, keys - 1) - np.maximum(first, 0) + 1, 0).sum())
-
-    def flop(self) -> float:
-        return 4.0 * self.head_dim * self.pairs()
-
-    def arguments(self) -> dict[str, Any]:
-        dtype = np.dtype(self.dtype)
-        heads = self.key_heads or self.heads
-
-        def tensor(count: int, length: int) -> np.ndarray:
-            sizes = {"B": self.batch, "N": count, "S": length, "D": self.head_dim, "H": count * self.head_dim}
-            # What the numbers are changes nothing in the prediction; zeros cost no time to make.
-            return np.zeros([sizes[axis] for axis in self.layout], dtype)
-
-        arguments: dict[str, Any] = {
-            "query": tensor(self.heads, self.length),
-            "key": tensor(heads, self.keys()),
-            "value": tensor(heads, self.keys()),
-            "num_query_heads": self.heads,
-            "num_key_value_heads": heads,
-            "softmax_scale": self.head_dim**-0.5,
-            "input_layout": self.layout,
-        }
-        if self.mask != "none":
-            arguments.update(atten_mask=np.zeros((2048, 2048), bool), sparse_mode=3)
-        if self.mask.startswith("band"):
-            arguments.update(sparse_mode=4, pre_tokens=int(self.mask.split()[-1]) - 1, next_tokens=0)
-        if self.lengths:
-            arguments.update(actual_seq_qlen=list(self.lengths), actual_seq_kvlen=list(self.lengths))
-        return arguments
-
-
-def tiles_of(length: int) -> int:
-    """128 x 128 tiles on or below the diagonal."""
-    rows = -(-length // TILE)
-    return rows * (rows + 1) // 2
-
-
-def ragged_pair(count: int, longest: int, seed: int, quick: bool) -> list[Shape]:
-    """Sequences of random lengths, and as many of one length with about as many tiles."""
-    lengths = tuple(int(length) for length in np.random.default_rng(seed).integers(1, longest + 1, count))
-    mean = sum(tiles_of(length) for length in lengths) / count
-    uniform = min(range(TILE, longest + 1, TILE), key=lambda length: abs(tiles_of(length) - mean))
-    common = {"group": "ragged", "batch": count, "heads": 8, "mask": "causal", "quick": quick}
-    return [
-        Shape(**common, length=longest, lengths=lengths),  # type: ignore[arg-type]
-        Shape(**common, length=uniform),  # type: ignore[arg-type]
-    ]
-
-
-LONG = Shape("target", length=8192)
-LONG_CAUSAL = Shape("target", length=8192, mask="causal")
-SHORT = Shape("target", heads=1, length=1024, quick=True)
-RAGGED, UNIFORM = ragged_pair(64, 4096, seed=5, quick=False)
-SHAPES = [
-    LONG,
-    LONG_CAUSAL,
-    SHORT,
-    RAGGED,
-    UNIFORM,
-    *ragged_pair(24, 1024, seed=5, quick=True),
-    *(Shape("length", heads=max(1, 8192 // length), length=length)
-      for length in (1024, 2048, 4096, 16384)),
-    Shape("length", heads=1, length=32768),
-    *(Shape("causal", heads=max(1, 16384 // length), length=length, mask="causal", quick=length == 1024)
-      for length in (1024, 2048, 4096)),
-    *(Shape("head", heads=12, length=2048, mask=mask, quick=mask == "causal") for mask in ("none", "causal")),
-    *(Shape("head", heads=12, length=2048, head_dim=dim) for dim in (64, 80, 192, 256)),
-    *(Shape("layout", heads=12, length=2048, layout=layout, dtype=dtype)
-      for layout, dtype in (("BSND", "bfloat16"), ("BSH", "float16"), ("BNSD", "float16"))),
-    Shape("grouped", heads=32, key_heads=8, length=2048, mask="causal"),
-    Shape("grouped", heads=32, key_heads=8, length=4096, layout="BSND", mask="causal"),
-    Shape("band", heads=16, length=4096, mask="band 1024"),
-    Shape("band", heads=16, length=8192, mask="band 512"),
-    # Short queries against long keys: chunks of a prompt, tokens of speculative decoding.
-    Shape("short", heads=32, key_heads=8, length=512, key_length=8192, mask="causal"),
-    Shape("short", batch=4, heads=32, key_heads=8, length=16, key_length=4096, mask="causal", quick=True),
-    Shape("short", batch=32, heads=32, key_heads=8, length=4, key_length=2048, mask="causal"),
-    Shape("short", heads=1, length=128, quick=True),
-    Shape("short", heads=8, length=512, quick=True),
-]  # fmt: skip
-
 COLUMNS = (
-    f"{'shape':44} {'us':>8} {'low':>8} {'high':>8} {'of peak':>8} {'low':>6} {'high':>6}  {'largest bound':13}"
-    f" {'reached':>7} {'L2 r':>5} {'L2 w':>5} {'HBM':>5} {'busiest':>8} {'wall s':>7}"
+    f"{'shape':46} {'us':>8} {'low':>8} {'high':>8} {'of peak':>8} {'low':>6} {'high':>6}  {'largest bound':13}"
+    f" {'reached':>7} {'L2 r':>5} {'L2 w':>5} {'HBM':>5} {'need':>5} {'busiest':>8} {'wall s':>7}"
 )
 
 
@@ -172,16 +58,21 @@ class Line:
     def utilisation(self, prediction: Prediction) -> float:
         return self.shape.flop() / (self.timing.roofline.peak * prediction.microseconds * 1e-6)
 
+    def needed(self, prediction: Prediction) -> float:
+        """Of the HBM's bandwidth over the whole launch: the bytes that any kernel has to move."""
+        moved = prediction.hbm_read + prediction.hbm_written
+        return prediction.bandwidth_share["HBM"] * self.shape.needed_bytes() / moved
+
     def figures(self) -> str:
         """Everything but the time that it took here: the same in every run."""
         low, guess, high = self.timing.low, self.timing.middle, self.timing.high
         bound = guess.largest_bound
         memory = guess.bandwidth_share
         return (
-            f"{self.shape!s:44} {guess.microseconds:8.1f} {low.microseconds:8.1f} {high.microseconds:8.1f} "
+            f"{self.shape!s:46} {guess.microseconds:8.1f} {low.microseconds:8.1f} {high.microseconds:8.1f} "
             f"{self.utilisation(guess):8.1%} {self.utilisation(low):6.1%} {self.utilisation(high):6.1%}  {bound:13} "
             f"{guess.share(guess.bound[bound]):7.1%} {memory['L2 reads']:5.0%} {memory['L2 writes']:5.0%} "
-            f"{memory['HBM']:5.0%} {busiest_to_mean(guess):8.3f}"
+            f"{memory['HBM']:5.0%} {self.needed(guess):5.0%} {busiest_to_mean(guess):8.3f}"
         )
 
     def __str__(self) -> str:
@@ -197,6 +88,7 @@ class Line:
             "utilisation": {name: self.utilisation(prediction) for name, prediction in predictions.items()},
             "bound": dict(guess.bound),
             "bandwidth_share": dict(guess.bandwidth_share),
+            "needed_share": {name: self.needed(prediction) for name, prediction in predictions.items()},
             "cycles": guess.cycles,
             "busiest_to_mean": busiest_to_mean(guess),
         }
@@ -245,7 +137,7 @@ class Target:
         sense, form = FIGURES[self.figure]
         form = ".2f" if self.against else form
         shown = " ".join(f"{values[name]:>8{form}}" for name in ("middle", "low", "high"))
-        return f"{self.shape!s:44} {self.name:30} {sense} {self.wanted:<6{form}} {shown}  {self.verdict(values)}"
+        return f"{self.shape!s:46} {self.name:30} {sense} {self.wanted:<6{form}} {shown}  {self.verdict(values)}"
 
 
 # Whether a figure is to be large or small, and how it is printed.
@@ -254,6 +146,8 @@ FIGURES = {
     "of peak": (">=", ".1%"),
     "largest bound reached": (">=", ".1%"),
     "busiest core to mean": ("<=", ".3f"),
+    "needed bytes, of HBM bandwidth": (">=", ".1%"),
+    "larger of peak and HBM": (">=", ".1%"),
 }
 TARGETS = [
     Target(LONG, "of peak", 0.5),
@@ -263,8 +157,10 @@ TARGETS = [
     Target(SHORT, "us", 8.0),
     Target(RAGGED, "of peak", 0.85, against=UNIFORM),
     Target(RAGGED, "busiest core to mean", 1.15),
+    *(Target(shape, "needed bytes, of HBM bandwidth", 0.85) for shape in (*DECODE, *SPLIT)),
+    *(Target(shape, "larger of peak and HBM", 0.8) for shape in LATENT),
 ]
-TARGET_COLUMNS = f"{'target':44} {'figure':30} {'wanted':9} {'modelled':>8} {'low':>8} {'high':>8}"
+TARGET_COLUMNS = f"{'target':46} {'figure':30} {'wanted':9} {'modelled':>8} {'low':>8} {'high':>8}"
 
 
 def figure_of(figure: str, line: Line, assumption: str) -> float:
@@ -275,6 +171,10 @@ def figure_of(figure: str, line: Line, assumption: str) -> float:
         return line.utilisation(prediction)
     if figure == "busiest core to mean":
         return busiest_to_mean(prediction)
+    if figure == "needed bytes, of HBM bandwidth":
+        return line.needed(prediction)
+    if figure == "larger of peak and HBM":
+        return max(line.utilisation(prediction), line.needed(prediction))
     return prediction.share(prediction.bound[prediction.largest_bound])
 
 
