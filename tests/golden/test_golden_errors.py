@@ -154,6 +154,7 @@ PROMPT = {
         ({"value": _zeros(2, 7, 32)}, "value"),
         ({"key": np.zeros((2, 6, 32), np.uint16)}, "key"),
         ({"dtype_flow": "fast"}, "dtype_flow"),
+        ({"round_output": 2}, "round_output"),
     ],
 )  # fmt: skip
 def test_prompt_flash_attention(changes: dict[str, Any], argument: str | None) -> None:
@@ -259,8 +260,8 @@ def test_signatures_are_the_documents() -> None:
         "softmax_lse_flag",
     ]  # fmt: skip
     parameters = inspect.signature(prompt_flash_attention).parameters
-    assert {name: p.default for name, p in list(parameters.items())[3:-1]} == prompt
-    assert list(parameters) == ["query", "key", "value", *prompt, "dtype_flow"]
+    assert {name: p.default for name, p in list(parameters.items())[3:-2]} == prompt
+    assert list(parameters) == ["query", "key", "value", *prompt, "dtype_flow", "round_output"]
     parameters = inspect.signature(block_sparse_attention_v2).parameters
     assert list(parameters) == ["query", "key", "value", *blocks, "attention_out_dtype", "dtype_flow"]
 

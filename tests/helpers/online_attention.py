@@ -7,6 +7,8 @@ It has a switch for each mistake that the precision policy has to catch. Written
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from helpers.fia_cases import FiaCase
@@ -55,8 +57,16 @@ def to_layout(case: FiaCase, x: np.ndarray) -> np.ndarray:
     return x.reshape(x.shape[0], x.shape[1], -1) if case.input_layout == "BSH" else x
 
 
-def online_attention(case: FiaCase, mistake: str | None = None, tile: int = 128) -> tuple[np.ndarray, np.ndarray]:
-    """(attention_out in the case's layout and dtype, softmax_lse float32)."""
+def online_attention(
+    case: FiaCase,
+    mistake: str | None = None,
+    tile: int = 128,
+    quantise: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(attention_out in the case's layout and dtype, softmax_lse float32).
+
+    ``quantise`` makes int8 of (B, N, S, D) float32 instead; rows without keys stay zeros.
+    """
     if mistake is not None and mistake not in MISTAKES:
         raise ValueError(f"unknown mistake {mistake!r}")
     query, key, value = case.values()
@@ -84,6 +94,8 @@ def online_attention(case: FiaCase, mistake: str | None = None, tile: int = 128)
         for b in range(case.batch):
             mean = value[b, :, : case.key_lengths()[b]].mean(axis=1, keepdims=True)
             out[b, :, : case.query_lengths()[b]] = np.repeat(mean, group, axis=0)
+    if quantise is not None:
+        return to_layout(case, np.where(np.isinf(lse), 0, quantise(out)).astype(np.int8)), lse
     return encode(to_layout(case, out), case.dtype), lse
 
 

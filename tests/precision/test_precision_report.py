@@ -142,7 +142,7 @@ def test_shape_and_dtype_are_checked() -> None:
     with pytest.raises(ValueError, match=r"shapes differ: actual \(3,\)"):
         compare(np.zeros(3, np.float16), np.zeros(4), np.zeros(4))
     with pytest.raises(ValueError, match="no policy"):
-        compare(np.zeros(3, np.int8), np.zeros(3), np.zeros(3))
+        compare(np.zeros(3, np.int16), np.zeros(3), np.zeros(3))
 
 
 def test_empty() -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ascend_attention.golden.attention import EXACT, Flow, Rescale, device_flow
@@ -54,6 +54,11 @@ def plain(query: Any, key: Any, value: Any, exact: bool) -> Conversions:
 def rounded_to(number: Format, exact: bool) -> Callable[[Array, Array, Array], Array]:
     """The last step without quantisation: one rounding, and none in the exact flow."""
     return lambda result, by_head, seen: result if exact else number.encode(result)
+
+
+def unrounded(numbers: Conversions) -> Conversions:
+    """The same without the last step."""
+    return replace(numbers, finish=lambda result, by_head, seen: result)
 
 
 def decoded(number: Format) -> Convert:

@@ -65,6 +65,7 @@ def fused_infer_attention_score_v2(
     dequant_scale_value_dtype: int | None = None,
     dequant_scale_key_rope_dtype: int | None = None,
     dtype_flow: Literal["exact", "device"] = "exact",
+    round_output: bool = True,
 ) -> tuple[Array, Array]:
     """(attention_out, softmax_lse) of the operator, whose argument names and defaults these are.
 
@@ -79,12 +80,14 @@ def fused_infer_attention_score_v2(
     key and value of int8, or of int4 (eight in an int32, low nibble first), need dequant_scale_key and
     dequant_scale_value, in the shapes of key_quant_mode and value_quant_mode. query, key and value of int8 with rope
     need dequant_scale_query too and give the dtype of query_rope. quant_scale_out gives int8, as float64 in the exact
-    flow. docs/numerics.md has the formulas and what the plain peer rounds.
+    flow. docs/numerics.md has the formulas and what the plain peer rounds. round_output=False leaves out the last
+    rounding, to 16 bits or to int8: attention_out is float64 then, float32 in the device flow.
 
     This computes meaning, it does not check legality: modes 2, 3 and 4 do without atten_mask here, for example.
     Arguments that contradict each other or mean nothing raise GoldenError, a ValueError that names one of them.
     """
     exact = conversions.is_exact(dtype_flow)
+    one_of(round_output, (False, True), "round_output")
     one_of(inner_precise, (0, 1, 2, 3), "inner_precise")
     one_of(return_softmax_lse, (False, True), "return_softmax_lse")
     _refuse_reserved(
@@ -151,6 +154,7 @@ def fused_infer_attention_score_v2(
         (heads, call.values.dim),
         ("quant_scale_out", "quant_offset_out"),
         exact,
+        round_output,
     )
     out, lse = sequences.compute(call, numbers)
     return out, lse if return_softmax_lse else np.zeros(1, np.float32)

@@ -9,7 +9,7 @@ from typing import Literal
 from ascend_attention.golden import bias, cache, conversions, layouts, lengths, quantised, sequences, visibility
 from ascend_attention.golden.errors import GoldenError, suggesting
 from ascend_attention.golden.lengths import Lengths
-from ascend_attention.golden.numbers import Array, as_array, as_number
+from ascend_attention.golden.numbers import Array, as_array, as_number, one_of
 
 LAYOUTS = ("BSH", "BSND", "BNSD", "BNSD_BSND", "TND")
 
@@ -38,6 +38,7 @@ def prompt_flash_attention(
     actual_seq_lengths_kv: Lengths = None,
     sparse_mode: int = 0,
     dtype_flow: Literal["exact", "device"] = "exact",
+    round_output: bool = True,
 ) -> Array:
     """attention_out of the operator, whose argument names and defaults these are.
 
@@ -47,10 +48,11 @@ def prompt_flash_attention(
     query, key and value of int8 need deq_scale1, quant_scale1 and deq_scale2 (float32, or the deq scales uint64 in the
     packed form) and give float16; quant_scale2 and quant_offset2 give int8 from any input (formulas: docs/numerics.md).
 
-    Number flows, 16-bit dtypes, rows that see nothing and errors as in fused_infer_attention_score_v2. padding_mask is
-    reserved and has to be None.
+    Number flows, round_output, 16-bit dtypes, rows that see nothing and errors as in fused_infer_attention_score_v2.
+    padding_mask is reserved and has to be None.
     """
     exact = conversions.is_exact(dtype_flow)
+    one_of(round_output, (False, True), "round_output")
     if padding_mask is not None:
         raise GoldenError("padding_mask", "is reserved and means nothing yet: leave it None")
     layout = layouts.layout_of(input_layout, LAYOUTS)
@@ -76,6 +78,12 @@ def prompt_flash_attention(
     )
     numbers = quantised.prompt(query, key, value, deq_scale1, quant_scale1, deq_scale2, exact)
     numbers = quantised.with_output(
-        numbers, quant_scale2, quant_offset2, (heads, call.values.dim), ("quant_scale2", "quant_offset2"), exact
+        numbers,
+        quant_scale2,
+        quant_offset2,
+        (heads, call.values.dim),
+        ("quant_scale2", "quant_offset2"),
+        exact,
+        round_output,
     )
     return sequences.compute(call, numbers)[0]

@@ -370,19 +370,25 @@ def _block_scales(given: Any, batch: int, heads: int, longest: int, rows_each: i
 
 
 def with_output(
-    numbers: Conversions, scale: Any, offset: Any, sizes: tuple[int, int], names: tuple[str, str], exact: bool
+    numbers: Conversions,
+    scale: Any,
+    offset: Any,
+    sizes: tuple[int, int],
+    names: tuple[str, str],
+    exact: bool,
+    rounded: bool,
 ) -> Conversions:
     """int8(output * scale + offset), per tensor or per channel, instead of the 16-bit output; no scale: unchanged.
 
     ``sizes`` is (N, D_v), ``names`` those of the two arguments.
 
     Rows that see no key, and rows of no sequence, are zeros here too, without the offset. The exact flow returns the
-    integers as float64.
+    integers as float64. Not ``rounded``: neither to int8 nor to 16 bits, in float64 or the device flow's float32.
     """
     if scale is None:
         if offset is not None:
             raise GoldenError(names[1], f"means nothing without {names[0]}")
-        return numbers
+        return numbers if rounded else conversions.unrounded(numbers)
     factors = quantisation.per_output_channel(scale, *sizes, names[0])
     shifts = None if offset is None else quantisation.per_output_channel(offset, *sizes, names[1])
 
@@ -391,8 +397,9 @@ def with_output(
             values = by_head * factors.astype(by_head.dtype)
             if shifts is not None:
                 values = values + shifts.astype(by_head.dtype)
-        integers = quantisation.to_int8(values) if exact else quantisation.to_int8_through_half(values)
-        by_head[...] = np.where(seen[..., None], integers, 0)
-        return result if exact else result.astype(np.int8)
+        if rounded:
+            values = quantisation.to_int8(values) if exact else quantisation.to_int8_through_half(values)
+        by_head[...] = np.where(seen[..., None], values, 0)
+        return result.astype(np.int8) if rounded and not exact else result
 
     return dataclasses.replace(numbers, finish=finish)

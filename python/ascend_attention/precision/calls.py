@@ -27,12 +27,17 @@ def compare_fused_infer_attention_score_v2(
     options = {name: as_numpy(given) for name, given in arguments.items()}
     wants_lse = bool(options.pop("return_softmax_lse", False))
 
-    exact, exact_lse = fused_infer_attention_score_v2(*inputs, **options, return_softmax_lse=True, dtype_flow="exact")
-    peer, peer_lse = fused_infer_attention_score_v2(*inputs, **options, return_softmax_lse=True, dtype_flow="device")
-    if dtype_name(out) != dtype_name(peer):
-        raise ValueError(f"attention_out is {dtype_name(out)}, it has to be {dtype_name(peer)}")
+    int8 = options.get("quant_scale_out") is not None
+    options |= {"return_softmax_lse": True, "round_output": not int8}
+    exact, exact_lse = fused_infer_attention_score_v2(*inputs, **options, dtype_flow="exact")
+    peer, peer_lse = fused_infer_attention_score_v2(*inputs, **options, dtype_flow="device")
+    wanted = "int8" if int8 else dtype_name(peer)
+    if dtype_name(out) != wanted:
+        raise ValueError(f"attention_out is {dtype_name(out)}, it has to be {wanted}")
+    if int8 and dtype_name(inputs[0]) == "bfloat16":
+        wanted = "int8 of bfloat16"
     blind = _in_layout(np.isposinf(exact_lse), options.get("input_layout", "BSH"), exact.shape)
-    reports = [compare(out, exact, peer, name="attention_out", must_be_zero=blind, worst=worst)]
+    reports = [compare(out, exact, peer, name="attention_out", dtype=wanted, must_be_zero=blind, worst=worst)]
     if lse is not None:
         if not wants_lse:
             exact_lse, peer_lse = np.zeros(1), np.zeros(1, np.float32)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ascend_attention.precision.arrays import Array, as_float64, as_numpy, dtype_name
-from ascend_attention.precision.policy import PEER_RATIO, POLICIES, Policy
+from ascend_attention.precision.policy import INT8_LAST_TIES, INT8_RANGE, PEER_RATIO, POLICIES, Policy
 from ascend_attention.precision.report import Position, TensorReport
 
 
@@ -26,17 +26,21 @@ def compare(
 ) -> TensorReport:
     """Judges ``actual`` by its error against the exact result and by the plain peer's error.
 
-    actual          NumPy array or torch tensor: float16, bfloat16 (ml_dtypes, torch, or uint16 bits) or float32
+    actual          NumPy array or torch tensor: float16, bfloat16 (ml_dtypes, torch, or uint16 bits), float32 or int8
     expected_exact  float64, the same shape (golden model, dtype_flow="exact")
     peer            the same shape (golden model, dtype_flow="device")
-    dtype           whose absolute term to use; that of ``actual`` unless given
+    dtype           whose absolute term to use; that of ``actual`` unless given; "int8 of bfloat16" where query is that
     must_be_zero    bool, broadcastable to the shape: elements that have to be exactly zero
     worst           how many of the worst elements to list
+
+    int8 is judged before rounding: both references have to come with round_output=False, in steps of the result. The
+    error of an integer is the distance of the exact value from the values that round to this integer.
     """
     given, exact_given, peer_given = _alike(name, actual, expected_exact, peer)
     dtype = dtype or dtype_name(given)
     if dtype not in POLICIES:
         raise ValueError(f"precision.compare: {name}: dtype {dtype} has no policy, only {', '.join(POLICIES)}")
+    policy = POLICIES[dtype]
     if exact_given.dtype != np.float64:
         raise ValueError(
             f"precision.compare: {name}: expected_exact is {dtype_name(exact_given)}, not float64: "
@@ -49,8 +53,18 @@ def compare(
 
     finite = np.isfinite(exact)
     judged = finite & np.isfinite(real)
-    error = _error(real, exact, judged)
-    limits = _limits(exact, plain, POLICIES[dtype])
+    if dtype_name(given) == "int8":
+        if dtype_name(peer_given) == "int8":
+            raise ValueError(
+                f"precision.compare: {name}: int8 results are judged by references before rounding, peer is int8: "
+                "the golden model leaves the rounding out with round_output=False"
+            )
+        error = _error(_before_rounding(real, exact), exact, judged)
+        shown = np.where(finite, np.clip(exact, *INT8_LAST_TIES), exact)
+        limits = _limits(shown, np.clip(plain, *INT8_LAST_TIES), policy)
+    else:
+        error = _error(real, exact, judged)
+        limits = _limits(exact, plain, policy)
     max_error, rms_error = _maximum(error[judged]), _rms(error[judged])
     not_finite = int(np.count_nonzero(finite & ~np.isfinite(real)))
     wrong_special = int(np.count_nonzero(~finite & np.isinf(error)))
@@ -76,6 +90,15 @@ def compare(
         mismatch_region=_region(mismatch),
         worst=_worst(real, exact, plain, error, worst),
     )
+
+
+def _before_rounding(integers: Array, exact: Array) -> Array:
+    """The values nearest to the exact ones that round to these integers, saturating. Not a number becomes 0."""
+    lowest, highest = INT8_RANGE
+    low = np.where(integers == lowest, -np.inf, integers - 0.5)
+    high = np.where(integers == highest, np.inf, integers + 0.5)
+    ends = np.isin(integers, (0, *INT8_RANGE))  # what becomes of a value that is not finite
+    return np.where(np.isnan(exact), np.where(ends, np.nan, integers), np.clip(exact, low, high))
 
 
 def _alike(name: str, actual: Any, exact: Any, peer: Any) -> tuple[Array, Array, Array]:

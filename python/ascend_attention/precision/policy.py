@@ -17,11 +17,16 @@ from dataclasses import dataclass
 PEER_RATIO = 2.0
 
 
+# int8 results saturate. Values beyond the last ties, where everything rounds to the end, count as these.
+INT8_RANGE = (-128.0, 127.0)
+INT8_LAST_TIES = (-127.5, 126.5)
+
+
 @dataclass(frozen=True)
 class Policy:
     """The absolute term of one dtype: what a correct result may be off by while the peer is off by nothing."""
 
-    dtype: str
+    dtype: str  # of the result, "of" that of the query where it matters
     term: str  # its name, in reports and in docs/precision.md
     precision: int  # significant bits
     smallest_exponent: int  # of normal numbers
@@ -43,10 +48,14 @@ class Policy:
 
 
 # 16-bit results: the kernel rounds twice, the probabilities and the result; the peer may have been lucky both times.
+# int8 results: the same two roundings, of the probabilities and on the way to int8, which leads through float16. With a
+# bfloat16 query the first is eight times as coarse as the second.
 # float32 (softmax_lse): eight roundings, of maximum, exponentials, their sum over tiles, its rescaling, logarithm and
 # final sum. The logarithm's error does not shrink when maximum and logarithm cancel, hence the floor of one.
 POLICIES = {
     "float16": Policy("float16", "f16-two-roundings", 11, -14, 2, 0.0),
     "bfloat16": Policy("bfloat16", "bf16-two-roundings", 8, -126, 2, 0.0),
+    "int8": Policy("int8", "i8-two-f16-roundings", 11, -14, 2, 0.0),
+    "int8 of bfloat16": Policy("int8 of bfloat16", "i8-bf16-and-f16-rounding", 8, -126, 1 + 1 / 8, 0.0),
     "float32": Policy("float32", "f32-eight-roundings", 24, -126, 8, 1.0),
 }
