@@ -28,7 +28,9 @@ def test_numbers() -> None:
     rms = math.sqrt((1 + 4 + 0.25) / 4)
     assert 1 < rms < 2
     assert report.max_term == 2.0**-9  # one ulp at 2
-    assert report.rms_term == pytest.approx(math.sqrt(2 / 12) * 2.0**-10)
+    assert report.rms_term == pytest.approx(
+        math.sqrt((3 * 2 / 12 + 1) / 4) * 2.0**-10
+    )  # four elements, one of them worst
     assert report.max_limit == 0.5 + 2.0**-9
     assert report.passed and report.verdict == "pass" and report.mismatches == 0
     assert report.cosine == pytest.approx((1 + 5 + 0.25) / math.sqrt((1 + 4 + 0.25) * (1 + 6.25 + 0.25)))
@@ -44,6 +46,19 @@ def test_limit_is_inclusive_and_nothing_more() -> None:
     report = compare(two_ulps, np.ones(100), np.ones(100, np.float16))
     assert not report.passed and report.mismatches == 1 and report.mismatch_share == 0.01
     assert len(report.reasons) == 1 and "maximum error" in report.reason and "f16-two-roundings" in report.reason
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_rms_of_one_element_is_its_error(dtype: type) -> None:
+    """Both lines of the rule are one then. With many elements the term is that of independent roundings."""
+    roundings, ulp = (2, 2.0**-10) if dtype == np.float16 else (8, 2.0**-23)
+    for elements in (1, 2, 9, 10**6):
+        off = np.ones(elements)
+        off[-1] += roundings / 2 * ulp
+        report = compare(off.astype(dtype), np.ones(elements), np.ones(elements, dtype))
+        assert report.passed and report.max_error == report.max_limit
+        assert (report.rms_limit == report.max_limit) == (elements == 1)
+    assert report.rms_term == pytest.approx(math.sqrt(roundings / 12) * ulp, rel=1e-4)
 
 
 def test_rms_catches_what_the_maximum_misses() -> None:

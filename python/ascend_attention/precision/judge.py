@@ -128,7 +128,7 @@ def _limits(exact: Array, plain: Array, policy: Policy) -> _Limits:
     # The plain peer of a row without keys is exact. Such rows dilute all RMS values alike.
     peer_max, peer_rms = _maximum(error), _rms(error)
     max_term = policy.maximum_term(_maximum(np.abs(exact[finite])))
-    rms_term = policy.rms_term(_rms(exact[finite]))
+    rms_term = policy.rms_term(_rms(exact[finite]), int(np.count_nonzero(finite)))
     return _Limits(
         peer_max_error=peer_max,
         peer_rms_error=peer_rms,

@@ -42,9 +42,12 @@ class Policy:
         """At the largest exact value: each rounding is off by half an ulp at most, all in one direction at worst."""
         return self.roundings * 0.5 * self.ulp(max(size, self.scale_floor))
 
-    def rms_term(self, size: float) -> float:
-        """At the exact values' RMS: a rounding is off by ulp/sqrt(12) RMS, and independent ones add as squares."""
-        return math.sqrt(self.roundings) * self.ulp(max(size, self.scale_floor)) / math.sqrt(12.0)
+    def rms_term(self, size: float, elements: int) -> float:
+        """At the exact values' RMS: a rounding is off by ulp/sqrt(12) RMS, and independent ones add as squares. One of
+        the elements may be off by as much as one can be: the RMS of a single element is its error."""
+        usual = self.roundings / 12.0
+        most = (self.roundings * 0.5) ** 2
+        return self.ulp(max(size, self.scale_floor)) * math.sqrt(usual + (most - usual) / max(elements, 1))
 
 
 # 16-bit results: the kernel rounds twice, the probabilities and the result; the peer may have been lucky both times.
