@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies behind hidden keys does not matter: any bits in key, any finite number in value (docs/prefill.md)."""
+"""What lies behind hidden keys does not matter: any bits in key, any finite number in value (docs/engine.md)."""
 
 from __future__ import annotations
 
