@@ -9,6 +9,7 @@ On CPU tensors and NumPy arrays the same device code runs on a simulated NPU.
     simulator, contract                  where and by which rules calls run
     AttentionError, AttentionNotSupported, SimulatorError
     sim                                  your own Ascend C kernels
+    plot_mask                            what a mask lets rows see, to look at
     golden, precision                    what the result should be, and how close a result is
     torch.ops.ascend_attention           the same as torch operators (see torch_ops)
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ascend_attention._prompt_flash_attention import npu_prompt_flash_attention
     from ascend_attention._report import Report
     from ascend_attention._settings import SimulatorRun, contract, simulator
+    from ascend_attention.mask_plot import plot_mask
 
 __version__ = "0.1.0"
 
@@ -49,6 +51,7 @@ __all__ = [
     "npu_block_sparse_attention",
     "npu_fused_infer_attention_score_v2",
     "npu_prompt_flash_attention",
+    "plot_mask",
     "precision",
     "sim",
     "simulator",
@@ -68,6 +71,7 @@ _HOME = {
     "npu_block_sparse_attention": "_block_sparse_attention_v2",
     "npu_fused_infer_attention_score_v2": "_fused_infer_attention_score_v2",
     "npu_prompt_flash_attention": "_prompt_flash_attention",
+    "plot_mask": "mask_plot",
     "simulator": "_settings",
 }
 _SUBMODULES = ("golden", "precision", "sim", "torch_ops")

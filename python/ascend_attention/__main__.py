@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ascend_attention import mask_plot
+
 
 def cmake_directory() -> Path:
     """Where CMake finds the package: `-DCMAKE_PREFIX_PATH=$(python -m ascend_attention cmake-dir)`."""
@@ -21,8 +23,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m ascend_attention", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("cmake-dir", help="print the directory for find_package(AscendAttention)")
-    parser.parse_args()
-    print(cmake_directory())
+    mask_plot.add_arguments(
+        commands.add_parser("plot-mask", help="draw what a mask, a map of blocks or a sparse_mode lets rows see")
+    )
+    options = parser.parse_args()
+    if options.command == "plot-mask":
+        mask_plot.run(options)
+    else:
+        print(cmake_directory())
 
 
 if __name__ == "__main__":

@@ -69,17 +69,17 @@ def kind_of(pipe: str, wait: bool, name: str) -> str:
     return "vector: cast" if name.startswith("Cast") else "vector"
 
 
-def require_matplotlib() -> None:
+def require_matplotlib(caller: str = "trace.plot") -> None:
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise ModuleNotFoundError(
-            f"trace.plot: needs matplotlib, which cannot be imported ({error}): {INSTALL}", name="matplotlib"
+            f"{caller}: needs matplotlib, which cannot be imported ({error}): {INSTALL}", name="matplotlib"
         ) from error
 
 
 @contextmanager
-def _own_settings() -> Iterator[None]:
+def own_settings() -> Iterator[None]:
     """matplotlib's defaults, whatever the user has set; names in an SVG that do not change from run to run."""
     import matplotlib
 
@@ -119,7 +119,7 @@ def picture(
     from matplotlib.figure import Figure
 
     heights = {"timeline": 1.9 + 0.3 * max(len(tracks), 1), "roofline": 4.6}
-    with _own_settings():
+    with own_settings():
         figure = Figure(figsize=(WIDTH, sum(heights[part] for part in parts)), dpi=DOTS, layout="constrained")
         axes = figure.subplots(len(parts), 1, squeeze=False, height_ratios=[heights[part] for part in parts])[:, 0]
         strips: list[tuple[PathPatch, float]] = []
