@@ -12,8 +12,12 @@ namespace {
 
 constexpr std::uint64_t kWorkspaceAlignment = 32;  // doors/attention_call.cpp
 
+// Members of aclDataType that only newer runtimes name.
+constexpr int kFloat8E5M2 = 35;
+constexpr int kFloat8E4M3FN = 36;
+
 const char* DTypeNameOf(aclDataType dtype) {
-    switch (dtype) {
+    switch (int(dtype)) {
         case ACL_FLOAT:
             return "float32";
         case ACL_FLOAT16:
@@ -46,9 +50,9 @@ const char* DTypeNameOf(aclDataType dtype) {
             return "bfloat16";
         case ACL_INT4:
             return "int4";
-        case ACL_FLOAT8_E5M2:
+        case kFloat8E5M2:
             return "float8_e5m2";
-        case ACL_FLOAT8_E4M3FN:
+        case kFloat8E4M3FN:
             return "float8_e4m3fn";
         default:
             return "";

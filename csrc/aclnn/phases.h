@@ -31,6 +31,9 @@ aclnnStatus Guarded(Body body) noexcept {
     } catch (const doors::Refusal& refusal) {
         RememberText(refusal.what());
         return refusal.status().code_number();
+    } catch (const RuntimeFailure& failure) {
+        RememberText(failure.what());
+        return ACLNN_ERR_RUNTIME_ERROR;
     } catch (const std::bad_alloc&) {
         RememberText("out of host memory");
         return ACLNN_ERR_INNER_CREATE_EXECUTOR;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,12 @@
 namespace ascend_attention::aclnn {
 
 class Execution;
+
+// A call into the runtime failed: 361001.
+class RuntimeFailure : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
 
 // A tensor as its caller described it.
 struct TensorHandle {
@@ -40,7 +47,7 @@ std::shared_ptr<Execution> UseExecutor(aclOpExecutor* executor);
 
 // Whether all bytes lie in device memory; else why not, for a refusal. Where the runtime cannot tell: yes.
 std::optional<std::string> MissingMemory(const void* address, std::uint64_t bytes);
-// Whether work can be put on the stream.
+// Whether work can be put on the stream. Throws RuntimeFailure where this thread has no device.
 bool IsStream(aclrtStream stream);
 void PutOnStream(std::shared_ptr<const Execution> execution, void* workspace, aclrtStream stream);
 

@@ -71,7 +71,14 @@ std::optional<std::string> MissingMemory(const void* address, std::uint64_t byte
     return acl::DescribeMissing(address, bytes);
 }
 
-bool IsStream(aclrtStream stream) { return acl::FindHandle(acl::Kind::kStream, stream) != nullptr; }
+bool IsStream(aclrtStream stream) {
+    try {
+        acl::CurrentContext();
+    } catch (const acl::Failure& failure) {
+        throw RuntimeFailure(failure.what());
+    }
+    return acl::FindHandle(acl::Kind::kStream, stream) != nullptr;
+}
 
 namespace {
 

@@ -86,7 +86,7 @@ void TestMemory() {
     CHECK_EQ(aclrtMemcpy(host.data(), 64, host.data(), 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
     CHECK(Said("no memory of aclrtMalloc"));
     CHECK_EQ(aclrtMemcpy(memory, 64, memory, 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK_EQ(aclrtMemcpy(memory, 64, host.data(), 8, static_cast<aclrtMemcpyKind>(9)), ACL_ERROR_INVALID_PARAM);
+    CHECK_EQ(aclrtMemcpy(memory, 64, host.data(), 8, static_cast<aclrtMemcpyKind>(6)), ACL_ERROR_INVALID_PARAM);
     CHECK_EQ(aclrtFree(middle), ACL_ERROR_RT_PARAM_INVALID);
     CHECK_EQ(aclrtFree(memory), ACL_SUCCESS);
     CHECK_EQ(aclrtFree(memory), ACL_ERROR_RT_PARAM_INVALID);
@@ -283,6 +283,11 @@ void TestSecondPhaseRefusals(aclrtStream stream) {
     CHECK(Said(op + "key: given 512 bytes at"));
     CHECK_EQ(aclDestroyAclOpExecutor(homeless), ACLNN_SUCCESS);
     CHECK_EQ(aclSetRawTensorAddr(prompt.key.handle(), prompt.key.memory()), ACLNN_SUCCESS);
+    std::thread([&] {  // which has not set the device
+        CHECK_EQ(run(inside, bytes, executor, stream), ACLNN_ERR_RUNTIME_ERROR);
+        CHECK(Said("aclrtSetDevice"));
+    })
+        .join();
     // The first phase has noted what it was given: what is destroyed after it was noted.
     CHECK_EQ(run(inside, bytes, executor, stream), ACLNN_SUCCESS);
     CHECK_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
