@@ -39,6 +39,11 @@ MUTANTS = [
         "engine/cube_products.h",
         "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
         "AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);"))),
+    ({"wrong-result"}, Mutant("scores of whole strips of channels only", (
+        Edit(CUBE, "WholeStrips(plan_.head_dim)", "(MUTANT ? 16 : WholeStrips(plan_.head_dim))"),), ("odd",))),
+    ({"uninitialised"}, Mutant("output of whole strips of channels only", (
+        Edit(CUBE, "WholeStrips(plan_.value_head_dim)", "(MUTANT ? 16 : WholeStrips(plan_.value_head_dim))"),),
+        ("odd",))),
     ({"wrong-result"}, Mutant("sums of parts are added as they are", without(
         COMBINE,
         "AscendC::Mul(sums, sums, weights, mask, uint8_t(parts), AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));"),

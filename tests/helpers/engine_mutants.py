@@ -73,6 +73,8 @@ CASES = {
                     pse="random"),
     "list": FiaCase("list", "BNSD", batch=2, num_query_heads=2, query_length=20, head_dim=32, storage="list",
                     list_lengths=(90, 40)),
+    # A last strip of channels that is half full.
+    "odd": FiaCase("odd", "BNSD", num_query_heads=2, query_length=1, key_length=90, head_dim=24),
 }  # fmt: skip
 
 
