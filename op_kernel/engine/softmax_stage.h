@@ -76,8 +76,9 @@ private:
                          rows.first + begin, count, step.keys.first, step.KeyCount());
         }
         if (plan_.has_mask != 0) {
-            LoadMaskRows(buffers_.Mask(buffer), shape.pitch, mask_, plan_, step.tile.sequence, rows.first + begin,
-                         count, step.keys.first, step.KeyCount());
+            const MaskRows needed = MaskRowsOf(plan_, step.tile.sequence, rows.first + begin, count);
+            LoadMaskRows(buffers_.Mask(buffer), shape.pitch, mask_, plan_, step.tile.sequence, needed, step.keys.first,
+                         step.KeyCount());
         }
         buffers_.ChunkIsFilled(buffer);
     }
@@ -122,8 +123,9 @@ private:
             AscendC::PipeBarrier<PIPE_V>();
         }
         if (plan_.has_mask != 0) {
-            ApplyMaskRows(scores, buffers_.Mask(buffer), buffers_.MaskAsHalf(buffer), buffers_.MaskBits(buffer), count,
-                          pitch, keys);
+            const MaskRows needed = MaskRowsOf(plan_, step.tile.sequence, row, count);
+            ApplyMaskRows(scores, buffers_.Mask(buffer), buffers_.MaskAsHalf(buffer), buffers_.MaskBits(buffer), plan_,
+                          step.tile.sequence, needed, pitch, keys);
         }
         if (tail) {
             FillColumns(scores, count, pitch, keys, pitch, FloatFromBits(kMinusInfinityBits));
