@@ -14,7 +14,13 @@ from helpers.fia_cases import DTYPES, FiaCase
 from helpers.online_attention import online_attention
 
 from ascend_attention.golden import fused_infer_attention_score_v2, prompt_flash_attention
-from ascend_attention.precision import POLICIES, CallReport, compare, compare_fused_infer_attention_score_v2
+from ascend_attention.precision import (
+    POLICIES,
+    CallReport,
+    compare,
+    compare_fused_infer_attention_score_v2,
+    compare_prompt_flash_attention,
+)
 
 Quantise = Callable[[np.ndarray], np.ndarray]
 
@@ -117,8 +123,10 @@ def test_int8_prompt_chain() -> None:
     np.testing.assert_array_equal(device, to_int8(peer))
     for actual in (rounded.astype(np.int8), device):
         assert compare(actual, exact, peer).passed
+        assert compare_prompt_flash_attention(actual, query, key, value, **call).passed
     device[0, 1, 5, 7] += 2 if device[0, 1, 5, 7] < 0 else -2
     assert compare(device, exact, peer).mismatches == 1
+    assert not compare_prompt_flash_attention(device, query, key, value, **call).passed
     with pytest.raises(ValueError, match="round_output=False"):
         compare(device, exact, prompt_flash_attention(query, key, value, **call, dtype_flow="device"))
 

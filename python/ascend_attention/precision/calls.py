@@ -28,16 +28,12 @@ def compare_fused_infer_attention_score_v2(
     wants_lse = bool(options.pop("return_softmax_lse", False))
 
     int8 = options.get("quant_scale_out") is not None
-    options |= {"return_softmax_lse": True, "round_output": not int8}
+    options |= {"return_softmax_lse": True, "round_output": not int8}  # int8 is judged before rounding
     exact, exact_lse = fused_infer_attention_score_v2(*inputs, **options, dtype_flow="exact")
     peer, peer_lse = fused_infer_attention_score_v2(*inputs, **options, dtype_flow="device")
-    wanted = "int8" if int8 else dtype_name(peer)
-    if dtype_name(out) != wanted:
-        raise ValueError(f"attention_out is {dtype_name(out)}, it has to be {wanted}")
-    if int8 and dtype_name(inputs[0]) == "bfloat16":
-        wanted = "int8 of bfloat16"
+    dtype = _policy(out, peer, inputs[0], int8)
     blind = _in_layout(np.isposinf(exact_lse), options.get("input_layout", "BSH"), exact.shape)
-    reports = [compare(out, exact, peer, name="attention_out", dtype=wanted, must_be_zero=blind, worst=worst)]
+    reports = [compare(out, exact, peer, name="attention_out", dtype=dtype, must_be_zero=blind, worst=worst)]
     if lse is not None:
         if not wants_lse:
             exact_lse, peer_lse = np.zeros(1), np.zeros(1, np.float32)
@@ -59,15 +55,23 @@ def compare_prompt_flash_attention(
     out = as_numpy(actual)
     inputs = [as_numpy(x) for x in (query, key, value)]
     options = {name: as_numpy(given) for name, given in arguments.items()}
-    exact = prompt_flash_attention(*inputs, **options, dtype_flow="exact")
-    peer = prompt_flash_attention(*inputs, **options, dtype_flow="device")
-    if dtype_name(out) != dtype_name(peer):
-        raise ValueError(f"attention_out is {dtype_name(out)}, it has to be {dtype_name(peer)}")
+    int8 = options.get("quant_scale2") is not None
+    exact = prompt_flash_attention(*inputs, **options, dtype_flow="exact", round_output=not int8)
+    peer = prompt_flash_attention(*inputs, **options, dtype_flow="device", round_output=not int8)
+    dtype = _policy(out, peer, inputs[0], int8)
     heads = options.get("num_heads", 1) if options.get("input_layout", "BSH") == "BSH" else 1
     rows = exact.reshape(*exact.shape[:-1], heads, -1) if exact.size else exact
     blind = np.broadcast_to(~rows.any(axis=-1, keepdims=True), rows.shape).reshape(exact.shape)
-    report = compare(out, exact, peer, name="attention_out", must_be_zero=blind, worst=worst)
+    report = compare(out, exact, peer, name="attention_out", dtype=dtype, must_be_zero=blind, worst=worst)
     return CallReport("npu_prompt_flash_attention", (report,))
+
+
+def _policy(out: Array, peer: Array, query: Array, int8: bool) -> str:
+    """The policy for attention_out, which has to be of the peer's dtype, or int8."""
+    wanted = "int8" if int8 else dtype_name(peer)
+    if dtype_name(out) != wanted:
+        raise ValueError(f"attention_out is {dtype_name(out)}, it has to be {wanted}")
+    return "int8 of bfloat16" if int8 and dtype_name(query) == "bfloat16" else wanted
 
 
 def _in_layout(rows: Array, input_layout: str, shape: tuple[int, ...]) -> Array:
