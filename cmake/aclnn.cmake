@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # libascend_attention_aclnn.so: the operators in C, in two phases, with the part of the acl interface that their callers
 # use over the simulator. It exports what the headers in include/ declare.
-file(GLOB aclnn_sources CONFIGURE_DEPENDS ${ROOT}/csrc/acl/*.cpp ${ROOT}/csrc/aclnn/*.cpp)
+# csrc/aclnn knows no runtime: csrc/aclnn/sim ties it to csrc/acl, and is what a device build has to put CANN's in place
+# of. include/acl and include/aclnn are the simulator's too: CANN has its own.
+file(GLOB aclnn_sources CONFIGURE_DEPENDS
+     ${ROOT}/csrc/acl/*.cpp ${ROOT}/csrc/aclnn/*.cpp ${ROOT}/csrc/aclnn/sim/*.cpp)
 add_library(ascend_attention_aclnn SHARED ${aclnn_sources})
 target_compile_definitions(ascend_attention_aclnn PRIVATE FUNC_VISIBILITY)
 target_include_directories(ascend_attention_aclnn PRIVATE ${ROOT}/include ${ROOT}/csrc ${HOST_INCLUDES} ${SIM_INCLUDES})

@@ -80,6 +80,18 @@ def test_random_requests_compute_the_same_bits(op: str, sample_rng: np.random.Ge
         assert same_bits(one, other)
 
 
+def test_the_older_interface_is_the_newer_one_with_fewer_arguments() -> None:
+    op = "npu_fused_infer_attention_score_v2"
+    rng = np.random.default_rng(3)
+    given: dict[str, Any] = {name: rng.standard_normal((2, 20, 2, 32)).astype(np.float16) for name in ("key", "value")}
+    given.update(query=rng.standard_normal((2, 12, 4, 32)).astype(np.float16), input_layout="BSND", num_query_heads=4)
+    given.update(num_key_value_heads=2, softmax_scale=0.3, actual_seq_kvlen=[20, 7], return_softmax_lse=True)
+    given.update(sparse_mode=3, atten_mask=np.triu(np.ones((2048, 2048), np.int8), 1), inner_precise=1)
+    wanted = ascend_attention.npu_fused_infer_attention_score_v2(**given)
+    for one, other in zip(aclnn.run(op, given, list(wanted), aclnn.V3), wanted, strict=True):
+        assert same_bits(one, other)
+
+
 def test_arguments_that_only_the_c_interface_has_are_refused_as_not_supported() -> None:
     op = "npu_fused_infer_attention_score_v2"
     given = {name: np.ones((1, 1, 16, 16), np.float16) for name in ("query", "key", "value")}

@@ -78,6 +78,12 @@ INTERFACES = {
     ),
 }
 
+_V4 = INTERFACES["npu_fused_infer_attention_score_v2"]
+_NEW_IN_V4 = ("dequant_scale_query", "learnable_sink", "query_quant_mode")
+V3 = Interface(
+    "aclnnFusedInferAttentionScoreV3", [row for row in _V4.parameters if row[0] not in _NEW_IN_V4], has_lse=True
+)
+
 
 class AclnnError(Exception):
     def __init__(self, code: int, text: str) -> None:
@@ -181,9 +187,10 @@ class Program:
             return handle
         return self.tensor(value, with_data)
 
-    def plan(self, op: str, given: dict[str, Any], results: list[Any], with_data: bool) -> tuple[Any, int]:
+    def plan(
+        self, op: str, interface: Interface, given: dict[str, Any], results: list[Any], with_data: bool
+    ) -> tuple[Any, int]:
         """The first phase: executor and bytes of workspace."""
-        interface = INTERFACES[op]
         defaults = inspect.signature(getattr(ascend_attention, op)).parameters
         arguments = []
         for name, kind in interface.parameters:
@@ -215,21 +222,24 @@ def refusal(op: str, given: dict[str, Any]) -> AclnnError:
         results = [program.tensor(np.zeros(1, np.float16), with_data=False)]
         results += [program.tensor(np.zeros(1, np.float32), with_data=False)] * INTERFACES[op].has_lse
         try:
-            program.plan(op, given, results, with_data=False)
+            program.plan(op, INTERFACES[op], given, results, with_data=False)
         except AclnnError as error:
             return error
     raise AssertionError("accepted")
 
 
-def run(op: str, given: dict[str, Any], likes: list[np.ndarray]) -> list[np.ndarray]:
+def run(
+    op: str, given: dict[str, Any], likes: list[np.ndarray], interface: Interface | None = None
+) -> list[np.ndarray]:
     """Both phases; `likes`: arrays with dtype and shape of each result."""
+    interface = interface or INTERFACES[op]
     with Program() as program:
         results = [program.tensor(np.full_like(like, 7), with_data=True) for like in likes]
-        executor, size = program.plan(op, given, results, with_data=True)
+        executor, size = program.plan(op, interface, given, results, with_data=True)
         workspace = ctypes.c_void_p(program.memory(size) if size > 0 else None)
         stream = ctypes.c_void_p()
         check(program.lib.aclrtCreateStream(ctypes.byref(stream)))
-        second = getattr(program.lib, INTERFACES[op].symbol)
+        second = getattr(program.lib, interface.symbol)
         check(second(workspace, ctypes.c_uint64(size), executor, stream))
         check(program.lib.aclrtSynchronizeStream(stream))
         check(program.lib.aclrtDestroyStream(stream))
