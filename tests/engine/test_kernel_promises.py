@@ -176,6 +176,28 @@ def test_hidden_keys_are_neither_loaded_nor_computed(name: str) -> None:
     run_and_judge(case, "checked")
 
 
+LATENT_ROWS = FiaCase("rows", "BSND", "bfloat16", batch=2, num_query_heads=16, num_key_value_heads=1, query_length=3,
+                      head_dim=512, rope_dim=64, actual_seq_kvlen=(300, 40), storage="BBH", value_is_key=True,
+                      return_softmax_lse=False, sparse_mode=3, mask_shape="SS")  # fmt: skip
+
+
+@pytest.mark.parametrize("layouts", ["BNSD_BSND", "BSND_NBSD", "BNSD_NBSD", "BSH_NBSD", "TND_NTD"])
+def test_an_output_layout_is_where_the_stores_go(layouts: str) -> None:
+    """One launch that computes, loads and writes as much as with the output in the layout of query: no transpose."""
+    case = LATENT_ROWS
+    if layouts == "BNSD_BSND":
+        case = FiaCase("rows", batch=2, num_query_heads=4, num_key_value_heads=2, query_length=150, key_length=300,
+                       head_dim=48)  # fmt: skip
+    lengths = (3, 3) if layouts == "TND_NTD" else None
+    (one,), (other,) = (
+        run(dataclasses.replace(case, input_layout=layout, actual_seq_qlen=lengths), "fast")[1].launches
+        for layout in (layouts.split("_")[0], layouts)
+    )
+    for pipe in ("V", "M", "MTE1", "MTE2", "FIX"):
+        assert one.instructions[pipe] == other.instructions[pipe]
+    assert (one.global_bytes_read, one.global_bytes_written) == (other.global_bytes_read, other.global_bytes_written)
+
+
 def _read_from_hbm(case: FiaCase) -> int:
     timing = run(case, "timed")[1].to_dict()["launches"][0]["timing"]
     return int(timing["middle"]["hbm_read"])
