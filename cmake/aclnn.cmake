@@ -8,7 +8,7 @@ file(GLOB aclnn_sources CONFIGURE_DEPENDS
 add_library(ascend_attention_aclnn SHARED ${aclnn_sources})
 target_compile_definitions(ascend_attention_aclnn PRIVATE FUNC_VISIBILITY)
 target_include_directories(ascend_attention_aclnn PRIVATE ${ROOT}/include ${ROOT}/csrc ${HOST_INCLUDES} ${SIM_INCLUDES})
-target_compile_options(ascend_attention_aclnn PRIVATE -O1 ${HOST_DEBUG_INFO})  # it carries calls
+target_compile_options(ascend_attention_aclnn PRIVATE ${UNHURRIED} ${HOST_DEBUG_INFO})  # it carries calls
 target_link_libraries(ascend_attention_aclnn PRIVATE ascend_attention Threads::Threads)
 # Nothing of the C++ library's templates either.
 target_link_options(ascend_attention_aclnn PRIVATE ${NO_UNDEFINED}

@@ -32,6 +32,16 @@ inline std::string LastText() {
     return text == nullptr ? "" : text;
 }
 
+// Whether the last call failed with this text in its words.
+inline bool Said(const std::string& words) {
+    const std::string text = LastText();
+    CHECK_CONTEXT(text.find(words) != std::string::npos, "'" + text + "' has '" + words + "'");
+    return LastText().empty();  // asked once, it is forgotten
+}
+
+// Initialises acl and sets the device, which stays set.
+void TestRuntime();
+
 // A tensor in device memory of its own, every element `value`.
 class Tensor {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C interface as a C++ program sees it: the acl runtime over the simulator, and the two phases of the operators.
+// The C interface as a C++ program sees it: the two phases of the operators. With runtime.cpp it is one program.
 //   test_aclnn [pairs of calls in a row]
 #include <cstdlib>
 #include <string>
@@ -13,183 +13,6 @@
 namespace {
 
 using namespace program;
-
-// Whether the last call failed with this text in its words.
-bool Said(const std::string& words) {
-    const std::string text = LastText();
-    CHECK_CONTEXT(text.find(words) != std::string::npos, "'" + text + "' has '" + words + "'");
-    return LastText().empty();  // asked once, it is forgotten
-}
-
-void TestDevice() {
-    CHECK_EQ(aclFinalize(), ACL_ERROR_UNINITIALIZE);
-    CHECK_EQ(aclInit("/nowhere/acl.json"), ACL_ERROR_INVALID_FILE);
-    CHECK_EQ(aclInit(nullptr), ACL_SUCCESS);
-    CHECK_EQ(aclInit(nullptr), ACL_ERROR_REPEAT_INITIALIZE);
-    std::int32_t number = -1;
-    void* memory = nullptr;
-    CHECK_EQ(aclrtGetDevice(&number), ACL_ERROR_RT_CONTEXT_NULL);
-    CHECK_EQ(aclrtMalloc(&memory, 32, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_CONTEXT_NULL);
-    CHECK(Said("aclrtSetDevice"));
-    CHECK_EQ(aclrtSetDevice(1), ACL_ERROR_RT_INVALID_DEVICEID);
-    CHECK(Said("device 1: there is one device"));
-    CHECK_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-    CHECK_EQ(aclrtGetDevice(&number), ACL_SUCCESS);
-    CHECK_EQ(number, 0);
-    std::uint32_t count = 0;
-    CHECK_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
-    CHECK_EQ(count, 1U);
-    CHECK_EQ(std::string(aclrtGetSocName()), std::string("Ascend910B2"));
-    aclrtRunMode mode = ACL_DEVICE;
-    CHECK_EQ(aclrtGetRunMode(&mode), ACL_SUCCESS);
-    CHECK_EQ(int(mode), int(ACL_HOST));
-    // A thread has no device until it sets one.
-    std::thread([] {
-        void* none = nullptr;
-        CHECK_EQ(aclrtMalloc(&none, 32, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_CONTEXT_NULL);
-    }).join();
-    CHECK(LastText().empty());  // that was the other thread's failure
-}
-
-void TestContexts() {
-    aclrtContext first = nullptr;
-    aclrtContext own = nullptr;
-    CHECK_EQ(aclrtGetCurrentContext(&first), ACL_SUCCESS);
-    CHECK_EQ(aclrtCreateContext(&own, 0), ACL_SUCCESS);
-    aclrtStream stream = nullptr;
-    CHECK_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
-    CHECK_EQ(aclrtDestroyContext(first), ACL_ERROR_INVALID_PARAM);
-    CHECK_EQ(aclrtDestroyContext(own), ACL_SUCCESS);
-    CHECK_EQ(aclrtSynchronizeDevice(), ACL_ERROR_RT_CONTEXT_NULL);
-    CHECK_EQ(aclrtSetCurrentContext(own), ACL_ERROR_RT_INVALID_HANDLE);
-    CHECK(Said("a context that was destroyed"));
-    CHECK_EQ(aclrtSetCurrentContext(first), ACL_SUCCESS);
-    CHECK_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_INVALID_HANDLE);  // it went with its context
-}
-
-void TestMemory() {
-    void* memory = nullptr;
-    std::vector<char> host(64, 'h');
-    CHECK_EQ(aclrtMalloc(&memory, 0, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_INVALID_PARAM);
-    CHECK_EQ(aclrtMalloc(nullptr, 8, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_INVALID_PARAM);
-    CHECK_EQ(aclrtMalloc(&memory, std::size_t{1} << 62, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_MEMORY_ALLOCATION);
-    CHECK_EQ(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-    CHECK_EQ(reinterpret_cast<std::uintptr_t>(memory) % 512, 0U);
-    char* middle = static_cast<char*>(memory) + 32;
-    CHECK_EQ(aclrtMemcpy(memory, 64, host.data(), 64, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
-    CHECK_EQ(aclrtMemset(middle, 32, 'd', 32), ACL_SUCCESS);
-    CHECK_EQ(aclrtMemcpy(host.data(), 64, memory, 64, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
-    CHECK_EQ(std::string(host.begin(), host.end()), std::string(32, 'h') + std::string(32, 'd'));
-    CHECK_EQ(aclrtMemcpy(memory, 16, host.data(), 32, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_INVALID_PARAM);
-    CHECK_EQ(aclrtMemcpy(middle, 64, host.data(), 33, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK(Said("of which 32 are left"));
-    CHECK_EQ(aclrtMemcpy(host.data(), 64, host.data(), 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK(Said("no memory of aclrtMalloc"));
-    CHECK_EQ(aclrtMemcpy(memory, 64, memory, 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK_EQ(aclrtMemcpy(memory, 64, host.data(), 8, static_cast<aclrtMemcpyKind>(6)), ACL_ERROR_INVALID_PARAM);
-    CHECK_EQ(aclrtFree(middle), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK_EQ(aclrtFree(memory), ACL_SUCCESS);
-    CHECK_EQ(aclrtFree(memory), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK_EQ(aclrtMallocHost(&memory, 16), ACL_SUCCESS);
-    CHECK_EQ(aclrtFreeHost(memory), ACL_SUCCESS);
-}
-
-void TestStreams() {
-    aclrtStream one = nullptr;
-    aclrtStream two = nullptr;
-    aclrtEvent event = nullptr;
-    CHECK_EQ(aclrtCreateStream(&one), ACL_SUCCESS);
-    CHECK_EQ(aclrtCreateStreamWithConfig(&two, 0, ACL_STREAM_FAST_LAUNCH), ACL_SUCCESS);
-    CHECK_EQ(aclrtCreateStreamWithConfig(&two, 8, 0), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK_EQ(aclrtCreateEvent(&event), ACL_SUCCESS);
-    CHECK_EQ(aclrtSynchronizeEvent(event), ACL_SUCCESS);  // never recorded: nothing to wait for
-
-    // The second stream copies what the first one writes; nobody waits for the first.
-    Tensor written(ACL_FLOAT, {8}, 1.0F);
-    Tensor copied(ACL_FLOAT, {8}, 2.0F);
-    CHECK_EQ(aclrtMemsetAsync(written.memory(), 32, 0, 32, one), ACL_SUCCESS);
-    CHECK_EQ(aclrtRecordEvent(event, one), ACL_SUCCESS);
-    CHECK_EQ(aclrtStreamWaitEvent(two, event), ACL_SUCCESS);
-    CHECK_EQ(aclrtMemcpyAsync(copied.memory(), 32, written.memory(), 32, ACL_MEMCPY_DEVICE_TO_DEVICE, two),
-             ACL_SUCCESS);
-    CHECK_EQ(copied.Read()[0], 2.0F);  // it has not been waited for
-    CHECK_EQ(aclrtSynchronizeStream(two), ACL_SUCCESS);
-    CHECK_EQ(copied.Read()[7], 0.0F);
-
-    // A program that asks until it is done gets there; so does the context's own stream.
-    CHECK_EQ(aclrtMemsetAsync(written.memory(), 32, 0x40, 32, nullptr), ACL_SUCCESS);
-    CHECK_EQ(aclrtRecordEvent(event, nullptr), ACL_SUCCESS);
-    aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-    for (int i = 0; i < 3 && recorded == ACL_EVENT_RECORDED_STATUS_NOT_READY; ++i) {
-        CHECK_EQ(aclrtQueryEventStatus(event, &recorded), ACL_SUCCESS);
-    }
-    CHECK_EQ(int(recorded), int(ACL_EVENT_RECORDED_STATUS_COMPLETE));
-    aclrtStreamStatus status = ACL_STREAM_STATUS_RESERVED;
-    CHECK_EQ(aclrtStreamQuery(nullptr, &status), ACL_SUCCESS);
-    CHECK_EQ(int(status), int(ACL_STREAM_STATUS_COMPLETE));
-
-    // Memory that goes before its turn comes is told to whoever waits, once.
-    void* gone = nullptr;
-    aclrtMalloc(&gone, 32, ACL_MEM_MALLOC_HUGE_FIRST);
-    CHECK_EQ(aclrtMemsetAsync(gone, 32, 0, 32, one), ACL_SUCCESS);
-    CHECK_EQ(aclrtFree(gone), ACL_SUCCESS);
-    CHECK_EQ(aclrtSynchronizeStream(one), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK(Said("or no more"));
-    CHECK_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
-
-    CHECK_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
-    CHECK_EQ(aclrtRecordEvent(event, one), ACL_ERROR_RT_INVALID_HANDLE);
-    CHECK(Said("an event that was destroyed"));
-    CHECK_EQ(aclrtDestroyStream(one), ACL_SUCCESS);
-    CHECK_EQ(aclrtDestroyStreamForce(two), ACL_SUCCESS);
-    CHECK_EQ(aclrtDestroyStream(one), ACL_ERROR_RT_INVALID_HANDLE);
-    CHECK_EQ(aclrtDestroyStream(nullptr), ACL_ERROR_RT_INVALID_HANDLE);
-}
-
-void TestObjects() {
-    const Dims dims = {2, 3, 4};
-    const Dims strides = {12, 4, 1};
-    aclTensor* tensor = aclCreateTensor(dims.data(), 3, ACL_BF16, nullptr, 5, ACL_FORMAT_ND, dims.data(), 3, nullptr);
-    std::int64_t* values = nullptr;
-    std::uint64_t count = 0;
-    CHECK_EQ(aclGetViewStrides(tensor, &values, &count), ACLNN_SUCCESS);
-    CHECK(Dims(values, values + count) == strides);
-    delete[] values;
-    CHECK_EQ(aclGetViewShape(tensor, &values, &count), ACLNN_SUCCESS);
-    CHECK(Dims(values, values + count) == dims);
-    delete[] values;
-    std::int64_t offset = 0;
-    aclDataType dtype = ACL_DT_UNDEFINED;
-    CHECK_EQ(aclGetViewOffset(tensor, &offset), ACLNN_SUCCESS);
-    CHECK_EQ(aclGetDataType(tensor, &dtype), ACLNN_SUCCESS);
-    CHECK_EQ(offset, 5);
-    CHECK_EQ(int(dtype), int(ACL_BF16));
-    CHECK(aclCreateTensor(nullptr, 3, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, nullptr, 0, nullptr) == nullptr);
-    CHECK(aclCreateIntArray(nullptr, 2) == nullptr);
-
-    // A list owns its members; a foreign handle is told for what it is.
-    const aclTensor* members[] = {tensor};
-    aclTensorList* list = aclCreateTensorList(members, 1);
-    CHECK_EQ(aclGetTensorListSize(list, &count), ACLNN_SUCCESS);
-    CHECK_EQ(count, 1U);
-    CHECK_EQ(aclDestroyTensor(reinterpret_cast<aclTensor*>(list)), ACLNN_ERR_PARAM_INVALID);
-    CHECK(Said("given a list of tensors; allowed: a tensor"));
-    CHECK_EQ(aclDestroyTensorList(list), ACLNN_SUCCESS);
-    CHECK_EQ(aclDestroyTensor(tensor), ACLNN_ERR_PARAM_INVALID);
-    CHECK(Said("a tensor that was destroyed"));
-    CHECK_EQ(aclDestroyTensor(reinterpret_cast<aclTensor*>(&count)), ACLNN_ERR_PARAM_INVALID);
-    CHECK(Said("a pointer that this library did not give"));
-    CHECK_EQ(aclDestroyTensor(nullptr), ACLNN_SUCCESS);
-    float number = 1.5F;
-    const aclScalar* scalars[] = {aclCreateScalar(&number, ACL_FLOAT)};
-    CHECK_EQ(aclDestroyScalarList(aclCreateScalarList(scalars, 1)), ACLNN_SUCCESS);
-    const bool flags[] = {true, false};
-    CHECK_EQ(aclDestroyBoolArray(aclCreateBoolArray(flags, 2)), ACLNN_SUCCESS);
-    CHECK_EQ(aclDestroyFloatArray(aclCreateFloatArray(&number, 1)), ACLNN_SUCCESS);
-    CHECK_EQ(aclDataTypeSize(ACL_FLOAT8_E4M3FN), 1U);
-    CHECK_EQ(aclDataTypeSize(ACL_INT4), 0U);
-    CHECK_EQ(aclFloat16ToFloat(aclFloatToFloat16(0.333F)), 0.33300781F);
-}
 
 // One pair of calls; returns the code of the first phase that refuses, of the second, or of the stream.
 int RunPrompt(Prompt* prompt, aclrtStream stream) {
@@ -451,15 +274,44 @@ void TestThreads(int rounds) {
     CHECK_EQ(right[1], rounds);
 }
 
+// Two threads on one stream, and both after the same executor, which serves one of them.
+void TestSharedStream(aclrtStream stream, int rounds) {
+    Prompt prompts[2];
+    prompts[1].value.Fill(6.0F);
+    int wrong[2] = {0, 0};
+    int served[2] = {0, 0};
+    std::vector<aclOpExecutor*> contested(static_cast<std::size_t>(rounds));
+    Prompt contest;
+    std::uint64_t bytes = 0;
+    for (aclOpExecutor*& executor : contested) {
+        CHECK_EQ(contest.Plan(&bytes, &executor), ACLNN_SUCCESS);
+    }
+    const Workspace workspace(bytes);
+    const auto work = [&](int which) {
+        aclrtSetDevice(0);
+        for (aclOpExecutor* executor : contested) {
+            wrong[which] += RunPrompt(&prompts[which], stream) != 0;
+            served[which] += aclnnPromptFlashAttentionV3(workspace.memory(), bytes, executor, stream) == ACLNN_SUCCESS;
+        }
+        wrong[which] += aclrtSynchronizeStream(stream) != 0;
+        aclrtResetDevice(0);
+    };
+    std::thread first(work, 0);
+    std::thread second(work, 1);
+    first.join();
+    second.join();
+    CHECK_EQ(wrong[0] + wrong[1], 0);
+    CHECK_EQ(served[0] + served[1], rounds);
+    CHECK_EQ(prompts[0].out.Read()[9], 1.0F);
+    CHECK_EQ(prompts[1].out.Read()[9], 6.0F);
+    CHECK_EQ(contest.out.Read()[9], 1.0F);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const int pairs = count > 1 ? std::atoi(arguments[1]) : 10000;
-    TestDevice();
-    TestContexts();
-    TestMemory();
-    TestStreams();
-    TestObjects();
+    TestRuntime();
     aclrtStream stream = nullptr;
     CHECK_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
     TestPromptRuns(stream);
@@ -470,6 +322,7 @@ int main(int count, char** arguments) {
     TestStridedResults(stream);
     TestManyPairs(stream, pairs);
     TestThreads(10);
+    TestSharedStream(stream, 10);
     CHECK_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
     // Only the contexts, as nothing else is left; and the last reset takes those.
     CHECK_EQ(ascendAttentionLiveObjects(), 1U);
