@@ -76,7 +76,7 @@ def _said(signature: Signature, torch: Any, arguments: dict[str, Any]) -> dict[s
     numbers = _numbers(signature, torch)
     said = {name: value for name, value in arguments.items() if value is not None or name in numbers}
     for name, default in numbers.items():
-        if said[name] == default and type(said[name]) is type(default):
+        if default is not None and said[name] == default and type(said[name]) is type(default):
             del said[name]
     return _numbers_normalised(signature, said)
 

@@ -198,6 +198,21 @@ def test_the_torch_npu_signature_of_block_sparse_attention() -> None:
         ascend_attention.npu_block_sparse_attention(None, query, query, mask, [128, 128], **lengths)
 
 
+@pytest.mark.parametrize("name", ["q_input_layout", "kv_input_layout", "num_key_value_heads", "scale_value"])
+@pytest.mark.parametrize("convert", [lambda array: array, torch.from_numpy], ids=["numpy", "torch"])
+def test_none_for_an_argument_without_a_default_is_named(convert: Callable[[Any], Any], name: str) -> None:
+    query, blocks = convert(np.zeros((1, 8, 32, 64), np.float16)), convert(np.ones((1, 8, 1, 1), np.int8))
+    call: dict[str, Any] = {
+        "q_input_layout": "BNSD",
+        "kv_input_layout": "BNSD",
+        "num_key_value_heads": 8,
+        "scale_value": 1,
+    }
+    call[name] = None
+    with pytest.raises(TypeError, match=f"^block_sparse_attention_v2: {name}: given None .NoneType.; allowed: "):
+        ascend_attention.block_sparse_attention_v2(query, query, query, block_sparse_mask=blocks, **call)
+
+
 # Changed arguments of a call of 32 tokens with 8 heads, and what its refusal says.
 BY_ITS_NAME: list[tuple[dict[str, Any], str]] = [
     ({}, "num_key_value_heads: given 1 (default); allowed: the N axis of key (8, "),
