@@ -2,6 +2,8 @@
 #include "block_sparse_attention_v2/check.h"
 
 #include "common/tensor_rules.h"
+#include "common/unsupported.h"
+#include "plan/visible_keys.h"
 
 namespace ascend_attention::bsa_v2 {
 namespace {
@@ -168,6 +170,18 @@ Status CheckModes(Scene& scene) {
     return CheckScale(kBlockSparseAttentionV2, "BSA-A4", "scale_value", request.scale_value);
 }
 
+// The document has no limits here. The kernels count sequences, heads and rows in fewer bits than memory could hold.
+const Unsupported<Scene> kUnsupported[] = {
+    {"query", "a batch of at most 16777216", [](const Scene& s) { return s.batch > int64_t(1) << 24; },
+     [](const Scene& s) { return Concat("a batch of ", s.batch); }},
+    {"query", "at most 65535 heads", [](const Scene& s) { return s.query_heads > 65535; },
+     [](const Scene& s) { return Concat(s.query_heads, " heads"); }},
+    {"query", "sequences of at most 67108864 rows", [](const Scene& s) { return s.query_longest > kSequenceLengthMax; },
+     [](const Scene& s) { return Concat(s.query_longest, " rows"); }},
+    {"key", "sequences of at most 67108864 rows", [](const Scene& s) { return s.key_longest > kSequenceLengthMax; },
+     [](const Scene& s) { return Concat(s.key_longest, " rows"); }},
+};
+
 Status CheckDocument(Scene& scene) {
     using Section = Status (*)(Scene&);
     constexpr Section kSections[] = {CheckFirstPhase, CheckModes,    CheckShapes,
@@ -179,8 +193,7 @@ Status CheckSupported(const Scene& scene) {
     if (Status status = CheckKernelsExist(kBlockSparseAttentionV2, scene.soc); !status.ok()) {
         return status;
     }
-    return NotSupportedYet(kBlockSparseAttentionV2, "block_sparse_mask", TensorText(scene.request.block_sparse_mask),
-                           "empty tensors");
+    return CheckUnsupported(kBlockSparseAttentionV2, kUnsupported, scene);
 }
 
 }  // namespace ascend_attention::bsa_v2

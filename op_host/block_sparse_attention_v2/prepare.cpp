@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of the doors: check and infer. There is no kernel yet: what has something to compute is answered 561003.
+// The entry of the doors: check, infer, lower, plan.
 #include <utility>
 
 #include "api.h"
 #include "block_sparse_attention_v2/check.h"
+#include "block_sparse_attention_v2/lower.h"
+#include "plan/selection.h"
 
 namespace ascend_attention {
 
@@ -28,29 +30,45 @@ AttentionOutputs InferShapes(const Scene& scene) {
 
 namespace {
 
-Status CheckAndInfer(const BlockSparseAttentionV2Request& request, const Soc& soc, AttentionOutputs* outputs) {
-    bsa_v2::Scene scene(request, soc);
+// With nothing to compute, what is not built does not matter.
+Status CheckAndInfer(bsa_v2::Scene& scene, AttentionOutputs* outputs) {
     if (Status status = bsa_v2::CheckDocument(scene); !status.ok()) {
         return status;
     }
-    if (!scene.empty_query() && !scene.empty_keys()) {
-        return bsa_v2::CheckSupported(scene);
+    const bool empty = scene.empty_query() || scene.empty_keys();
+    if (!empty) {
+        if (Status status = bsa_v2::CheckSupported(scene); !status.ok()) {
+            return status;
+        }
     }
     *outputs = bsa_v2::InferShapes(scene);
-    FillResults(request.wants_lse(), outputs);
+    if (empty) {
+        FillResults(scene.request.wants_lse(), outputs);
+    }
     return OkStatus();
 }
 
 }  // namespace
 
 Status InferOutputs(const BlockSparseAttentionV2Request& request, const Soc& soc, Contract, AttentionOutputs* outputs) {
-    return CheckAndInfer(request, soc, outputs);
+    bsa_v2::Scene scene(request, soc);
+    return CheckAndInfer(scene, outputs);
 }
 
 Status Prepare(const BlockSparseAttentionV2Request& request, const Soc& soc, Contract, Prepared* prepared) {
+    bsa_v2::Scene scene(request, soc);
     Prepared result;
-    if (Status status = CheckAndInfer(request, soc, &result.outputs); !status.ok()) {
+    if (Status status = CheckAndInfer(scene, &result.outputs); !status.ok()) {
         return status;
+    }
+    if (!scene.empty_query() && !scene.empty_keys()) {
+        const OptionalTensor none;
+        const KernelInputs inputs = {request.query, request.key, request.value, none, none, none, none, none,
+                                     request.block_sparse_mask};
+        if (Status status = PlanLaunch(bsa_v2::Lower(scene), inputs, {}, soc, &result); !status.ok()) {
+            return status;
+        }
+        result.max_workspace_bytes += MaxListBytes(request.block_sparse_mask->shape, soc.aic_count);
     }
     *prepared = std::move(result);
     return OkStatus();

@@ -56,6 +56,11 @@ void DescribeKeys(std::ostream& out, const AttentionPlan& header) {
                 out << ", " << header.key_rope_block;
             }
             out << " and " << header.value_block << " apart";
+            return;
+        case KeyPlacement::kSelected:
+            out << ", blocks of " << header.block_size << " selected by a map (" << header.selected.map.head << ", "
+                << header.selected.map.row << "), " << header.selected.list_count << " lists of "
+                << header.selected.list_words << " words";
     }
 }
 
@@ -94,6 +99,10 @@ void DescribePlace(std::ostream& out, const Place& place) {
 
 void DescribeCores(std::ostream& out, const Plan& plan) {
     const AttentionPlan& header = plan.header();
+    if (header.key_placement == KeyPlacement::kSelected) {
+        out << "  cores: the device deals out the tiles\n";
+        return;
+    }
     for (uint32_t i = 0; i < header.core_count; ++i) {
         const CoreRange& core = plan.cores()[i];
         out << "  core " << i << ": " << core.tile_total << (core.tile_total == 1 ? " tile from " : " tiles from ");
@@ -124,7 +133,11 @@ void DescribeSequences(std::ostream& out, const Plan& plan) {
         } else {
             DescribeBand(out, sequence);
         }
-        out << "; " << sequence.tile_count << " tiles of " << sequence.tile_rows << " rows per head; offsets query "
+        out << "; " << sequence.tile_count << " tiles of " << sequence.tile_rows << " rows per head";
+        if (sequence.block_rows > 0) {
+            out << ", " << sequence.block_rows << " rows a list";
+        }
+        out << "; offsets query "
             << sequence.query << ", key "
             << (plan.header().key_placement == KeyPlacement::kList ? sequence.key_list : sequence.key) << ", value "
             << sequence.value << ", output " << sequence.output << ", lse " << sequence.lse << ", mask "

@@ -33,7 +33,7 @@ struct RowAddressing {
     Addressing lse;
 };
 
-RowAddressing RowsOf(const CallSizes& sizes, int64_t rope_dim) {
+RowAddressing RowsOf(const CallSizes& sizes, const CallTerms& terms) {
     const bool packed = sizes.packed();
     const int64_t length = packed ? sizes.tokens : sizes.query_length;
     const auto of = [&](AxisOrder order, int64_t dim) {
@@ -41,9 +41,9 @@ RowAddressing RowsOf(const CallSizes& sizes, int64_t rope_dim) {
     };
     RowAddressing rows;
     rows.query = of(sizes.layout->input, sizes.head_dim);
-    rows.query_rope = of(sizes.layout->input, rope_dim);
+    rows.query_rope = of(sizes.layout->input, terms.rope_dim);
     rows.output = of(sizes.layout->output, sizes.value_head_dim);
-    rows.lse = of(packed ? AxisOrder::kTND : AxisOrder::kBNSD, 1);  // (T, N, 1) or (B, N, S, 1)
+    rows.lse = of(terms.lse_order.value_or(packed ? AxisOrder::kTND : AxisOrder::kBNSD), 1);
     return rows;
 }
 
@@ -70,9 +70,16 @@ AttentionProblem ProblemOf(const CallSizes& sizes, const CallTerms& terms, const
     problem.key_rope = keys.key_rope.strides;
     problem.value = keys.value.strides;
     problem.block_size = keys.block_size;
-    problem.key_block = paged ? keys.key.step : 0;
-    problem.key_rope_block = paged ? keys.key_rope.step : 0;
-    problem.value_block = paged ? keys.value.step : 0;
+    const auto block = [&](const KeyAddressing::Part& part) {
+        return paged                                           ? part.step
+               : keys.placement == KeyPlacement::kSelected ? keys.block_size * part.strides.row
+                                                               : 0;
+    };
+    problem.key_block = block(keys.key);
+    problem.key_rope_block = block(keys.key_rope);
+    problem.value_block = block(keys.value);
+    problem.query_block = terms.map.query_block;
+    problem.map = terms.map.strides;
     problem.has_mask = terms.mask.read;
     problem.mask_row = terms.mask.row;
     problem.has_bias = terms.bias.read;
@@ -102,6 +109,7 @@ public:
         sequence->lse = row(rows_.lse);
         sequence->mask = index_ * terms_.mask.plane;
         sequence->bias = index_ * terms_.bias.set;
+        sequence->map = index_ * terms_.map.set;
         SetKeys(sequence);
         return sequence;
     }
@@ -115,7 +123,8 @@ public:
 private:
     void SetKeys(ProblemSequence* sequence) const {
         switch (keys_.placement) {
-            case KeyPlacement::kDense: {
+            case KeyPlacement::kDense:
+            case KeyPlacement::kSelected: {
                 const int64_t unit = packed_ ? key_token_ : index_;
                 sequence->key = unit * keys_.key.step;
                 sequence->key_rope = unit * keys_.key_rope.step;
@@ -210,6 +219,12 @@ BiasPlanes BiasPlanesOf(const OptionalTensor& pse_shift) {
     return planes;
 }
 
+BlockMap BlockMapOf(const TensorView& map, int64_t query_block) {
+    const Shape& shape = map.shape;
+    const int64_t plane = shape[2] * shape[3];
+    return {query_block, shape[1] * plane, {plane, shape[3]}};
+}
+
 KeyAddressing DenseKeys(const CallSizes& sizes, int64_t rope_dim) {
     const int64_t length = sizes.packed() ? sizes.key_tokens : sizes.key_length;
     const auto part = [&](int64_t dim) -> KeyAddressing::Part {
@@ -224,7 +239,7 @@ KeyAddressing DenseKeys(const CallSizes& sizes, int64_t rope_dim) {
 }
 
 AttentionProblem LowerCall(const CallSizes& sizes, const CallTerms& terms, const KeyAddressing& keys) {
-    const RowAddressing rows = RowsOf(sizes, terms.rope_dim);
+    const RowAddressing rows = RowsOf(sizes, terms);
     AttentionProblem problem = ProblemOf(sizes, terms, rows, keys);
     const size_t count = terms.query_lengths.size();
     problem.sequences.reserve(count);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "common/layout.h"
 #include "common/lengths.h"
 #include "common/sizes.h"
 #include "common/tensor.h"
@@ -52,9 +54,18 @@ struct KeyAddressing {
     Part key;
     Part key_rope;
     Part value;
-    int64_t block_size = 0;
+    int64_t block_size = 0;  // paged, selected
     int64_t entries = 0;  // of each sequence, in block_table or in the list of addresses
 };
+// The map of selected keys: a set of planes for each sequence, a plane for each query head, a row for each block of rows.
+struct BlockMap {
+    int64_t query_block = 0;  // rows of a block
+    int64_t set = 0;          // elements from one sequence to the next
+    HeadStrides strides{};
+};
+// `map` (B, N, blocks of rows, blocks of keys).
+BlockMap BlockMapOf(const TensorView& map, int64_t query_block);
+
 // Key and value in the layout of query. `rope_dim` 0: no key_rope.
 KeyAddressing DenseKeys(const CallSizes& sizes, int64_t rope_dim = 0);
 
@@ -67,6 +78,8 @@ struct CallTerms {
     BandArguments band;
     MaskPlanes mask;
     BiasPlanes bias;
+    BlockMap map;
+    std::optional<AxisOrder> lse_order;  // else (T, N, 1) of token-packed layouts, (B, N, S, 1) of others
     bool sink = false;
     bool writes_lse = false;
     double scale = 1.0;

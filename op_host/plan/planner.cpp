@@ -7,6 +7,7 @@
 #include "common/integers.h"
 #include "common/text.h"
 #include "plan/geometry.h"
+#include "plan/selection.h"
 #include "plan/split.h"
 #include "plan/tiling.h"
 #include "plan/visible_keys.h"
@@ -50,6 +51,10 @@ Status CheckLimits(const AttentionProblem& problem) {
     if (paged && (problem.block_size < 16 || problem.block_size > kSequenceLengthMax || problem.block_size % 16 != 0)) {
         return NoPlan(problem, "block_size (a multiple of 16, at least 16)", problem.block_size, kSequenceLengthMax);
     }
+    if (problem.key_placement == KeyPlacement::kSelected &&
+        (problem.block_size < kCubeStep || problem.block_size % kCubeStep != 0 || problem.query_block < 1)) {
+        return NoPlan(problem, "block_size (a multiple of 128, at least 128)", problem.block_size, kSequenceLengthMax);
+    }
     if (problem.query_heads < 1 || problem.query_heads > kHeadsMax) {
         return NoPlan(problem, "query heads (at least 1)", problem.query_heads, kHeadsMax);
     }
@@ -91,6 +96,7 @@ void PlanSequence(const ProblemSequence& sequence, SequencePlan* into) {
     plan.lse = sequence.lse;
     plan.mask = sequence.mask;
     plan.bias = sequence.bias;
+    plan.map = sequence.map;
     plan.query_length = int32_t(sequence.query_length);
     plan.key_length = int32_t(sequence.key_length);
     plan.band_low = ClampBand(sequence.band_low);
@@ -148,6 +154,7 @@ AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold, const Ge
     plan.lse = problem.lse;
     plan.bias = problem.bias;
     plan.mask_row = problem.mask_row;
+    plan.selected.map = problem.map;
     return plan;
 }
 
@@ -273,7 +280,10 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     for (size_t i = 0; i < sequences.size(); ++i) {
         PlanSequence(problem.sequences[i], &sequences[i]);
     }
-    const int64_t tiles = CutRows(header, ChooseRowLimit(problem, fold), &sequences);
+    const bool selected = problem.key_placement == KeyPlacement::kSelected;
+    const int64_t row_limit = ChooseRowLimit(problem, fold);
+    const int64_t tiles = selected ? CutBlocksOfRows(problem, row_limit, &header.selected, &sequences)
+                                   : CutRows(header, row_limit, &sequences);
     if (tiles > kTilesMax) {
         // The one limit that a legal request can pass. (No memory holds its tensors, but a fake tensor needs none.)
         Status status = NotSupportedYet(problem.op, "query", Concat(tiles, " tiles of work"),
@@ -283,18 +293,26 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     }
     const int64_t key_limit = TileKeysLimit(problem, geometry);
     header.tile_keys = uint32_t(ChooseTileKeys(header, sequences, tiles, key_limit));
-    Split split = SplitTiles(header, sequences, soc.aic_count);
-    CutIfWorthIt(soc, key_limit, &header, &sequences, &split);
+    Split split;
+    if (selected) {  // the device splits
+        split.cores.resize(size_t(std::min(soc.aic_count, int(std::min<int64_t>(tiles, INT32_MAX)))));
+    } else {
+        split = SplitTiles(header, sequences, soc.aic_count);
+        CutIfWorthIt(soc, key_limit, &header, &sequences, &split);
+    }
     header.core_count = uint32_t(split.cores.size());
     header.combine_count = uint32_t(split.combine.size());
     header.workspace_parts = int64_t(header.core_count) * header.workspace_core_stride;
 
     Plan result;
     result.kernel = std::string(geometry.kernel) + NameOf(problem.dtype);
-    result.bytes = Serialise(header, sequences, split.cores, split.combine);
     result.block_count = header.core_count;
     const int64_t parts = split.combine.empty() ? 0 : header.core_count * PartBytes(problem.value_head_dim);
     result.workspace_bytes = uint64_t(header.workspace_parts + parts);
+    if (selected) {
+        result.workspace_bytes += AddLists(int64_t(result.workspace_bytes), &header);
+    }
+    result.bytes = Serialise(header, sequences, split.cores, split.combine);
     *plan = std::move(result);
     return OkStatus();
 }

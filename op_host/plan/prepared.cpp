@@ -35,7 +35,9 @@ void Bind(const AttentionProblem& problem, const KernelInputs& inputs, Prepared*
     input(KernelArgument::kAttenMask, "atten_mask", inputs.atten_mask, problem.has_mask);
     input(KernelArgument::kPseShift, "pse_shift", inputs.pse_shift, problem.has_bias);
     input(KernelArgument::kLearnableSink, "learnable_sink", inputs.learnable_sink, problem.has_sink);
-    input(KernelArgument::kBlockTable, "block_table", inputs.block_table, inputs.block_table.has_value());
+    const bool selected = problem.key_placement == KeyPlacement::kSelected;
+    input(KernelArgument::kBlockTable, selected ? "block_sparse_mask" : "block_table", inputs.block_table,
+          inputs.block_table.has_value());
     set(KernelArgument::kAttentionOut, "attention_out", true, true, BytesOf(prepared->outputs.attention_out));
     set(KernelArgument::kSoftmaxLse, "softmax_lse", problem.writes_lse, true, BytesOf(prepared->outputs.softmax_lse));
     set(KernelArgument::kWorkspace, "workspace", true, true, prepared->plan.workspace_bytes);

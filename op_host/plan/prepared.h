@@ -35,7 +35,7 @@ enum class KernelArgument : uint8_t {
     kAttenMask,  // 0 when the request has none or its content is never read (sparse_mode 2, 3, 4)
     kPseShift,
     kLearnableSink,
-    kBlockTable,  // 0 for dense keys
+    kBlockTable,  // 0 for dense keys; the map where keys are selected
     kAttentionOut,
     kSoftmaxLse,  // 0 when not wanted
     kWorkspace,
@@ -78,7 +78,7 @@ struct KernelInputs {
     const OptionalTensor& atten_mask;
     const OptionalTensor& pse_shift;
     const OptionalTensor& learnable_sink;
-    const OptionalTensor& block_table;
+    const OptionalTensor& block_table;  // or block_sparse_mask
 };
 // Completes `prepared`, whose outputs are set, with the plan of `problem` and its buffers; fills instead when no row
 // sees a key. `lists`: of key and value, when they are some.

@@ -28,6 +28,7 @@ struct ProblemSequence {
     int64_t lse = 0;
     int64_t mask = 0;
     int64_t bias = 0;
+    int64_t map = 0;
     int64_t query_length = 0;
     int64_t key_length = 0;
     int64_t band_low = kBandOpenLow;
@@ -52,15 +53,17 @@ struct AttentionProblem {
     HeadStrides key{};
     HeadStrides key_rope{};
     HeadStrides value{};
-    int64_t block_size = 0;  // of a paged cache, as are the elements from block to block
+    int64_t block_size = 0;  // of a paged cache or of selected keys, as are the elements from block to block
     int64_t key_block = 0;
     int64_t key_rope_block = 0;
     int64_t value_block = 0;
-    bool has_mask = false;  // one byte per (position, key), non-zero hides; the same for every head
-    int64_t mask_row = 0;   // elements between two mask rows
-    bool has_bias = false;  // one number per (query head, position, key), in `dtype`: added to the scaled scores
+    int64_t query_block = 0;  // selected keys: rows that see the same ones
+    HeadStrides map{};        // and where the map says which: from head to head, from block of rows to block of rows
+    bool has_mask = false;    // one byte per (position, key), non-zero hides; the same for every head
+    int64_t mask_row = 0;     // elements between two mask rows
+    bool has_bias = false;    // one number per (query head, position, key), in `dtype`: added to the scaled scores
     HeadStrides bias{};
-    bool has_sink = false;  // one more score per query head, which takes part in the softmax only
+    bool has_sink = false;    // one more score per query head, which takes part in the softmax only
     bool writes_lse = false;
     double scale = 1.0;
     std::vector<ProblemSequence> sequences;  // only with query_length >= 1

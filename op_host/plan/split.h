@@ -10,14 +10,6 @@
 
 namespace ascend_attention {
 
-// Costs are counted in keys: what it takes to go on by one key with the rows of a tile.
-
-// Fixed cost of a tile: Q and O are moved, and the short key tile at a causal edge is done at less than full speed
-// (modelled: 2400 to 4000 cycles, a key takes 14). The second part of a tile pays it again.
-constexpr int64_t kTileFixedCost = 2 * kTileRowsMax;
-// A tile that is only zeroed.
-constexpr int64_t kEmptyTileCost = 16;
-
 // Cost of one tile: its visible keys and the fixed part.
 int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tile);
 // Sum of the first `tiles` tiles of one head. Closed form, not a loop, but for groups of heads that are folded head by

@@ -52,6 +52,9 @@ const Geometry* GeometryOf(int64_t head_dim, int64_t value_head_dim) {
 // it keeps the rows of a position together.
 int64_t ChooseFold(const AttentionProblem& problem) {
     const int64_t group = problem.query_heads / problem.key_heads;
+    if (problem.key_placement == KeyPlacement::kSelected) {
+        return 1;  // each query head has its own map
+    }
     double folded = 0;  // keys that all tiles go through: sums that 64 bits may not hold
     double plain = 0;
     bool any_long = false;

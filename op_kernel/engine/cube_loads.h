@@ -21,10 +21,10 @@ public:
           query_channels_(int32_t(plan_.head_dim - plan_.rope_dim)),
           key_walk_(walk, key_size_, 1),
           value_walk_(walk, kValueSize, CeilDiv(int32_t(plan_.value_head_dim), kCubeStep)),
-          key_(plan_, plan_.key_placement, arguments.key, arguments.block_table, plan_.key, plan_.key_block),
-          key_rope_(plan_, RopePlacement(plan_), arguments.key_rope, arguments.block_table, plan_.key_rope,
+          key_(plan_, plan_.key_placement, arguments.key, BlocksOf(plan_, arguments), plan_.key, plan_.key_block),
+          key_rope_(plan_, RopePlacement(plan_), arguments.key_rope, BlocksOf(plan_, arguments), plan_.key_rope,
                     plan_.key_rope_block),
-          value_(plan_, plan_.key_placement, arguments.value, arguments.block_table, plan_.value, plan_.value_block) {
+          value_(plan_, plan_.key_placement, arguments.value, BlocksOf(plan_, arguments), plan_.value, plan_.value_block) {
         pipe.InitBuffer(l1_, sizeof(L1Memory));
         query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
         query_rope_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query_rope));

@@ -14,6 +14,10 @@ struct CrossCoreFlag {
     static constexpr uint16_t kVectorWaitsForPartial = 2;  // FIX wrote P V of a step
     // Between the vector cores of the whole launch (mode 0), once at the end: MTE3 of all wrote their partial results.
     static constexpr uint16_t kVectorsWaitForParts = 3;
+    // Once at the start, where keys are selected: MTE3 of all vector cores (mode 0) wrote their key lists; and the same
+    // passed on to the cube cores, each by its two vector cores (mode 2).
+    static constexpr uint16_t kVectorsWaitForLists = 4;
+    static constexpr uint16_t kCubeWaitsForLists = 5;
 };
 constexpr uint8_t kCubeVectorMode = 2;
 constexpr uint8_t kAllVectorsMode = 0;

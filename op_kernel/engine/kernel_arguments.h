@@ -15,7 +15,7 @@ struct KernelArguments {
     GM_ADDR atten_mask;      // null unless the plan has_mask
     GM_ADDR pse_shift;       // null unless the plan has_bias
     GM_ADDR learnable_sink;  // null unless the plan has_sink
-    GM_ADDR block_table;     // null unless keys are paged
+    GM_ADDR block_table;     // null unless keys are paged, or selected: then it is the map of blocks
     GM_ADDR attention_out;
     GM_ADDR softmax_lse;  // null unless the plan writes_lse
     GM_ADDR workspace;

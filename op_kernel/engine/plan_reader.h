@@ -14,6 +14,9 @@ namespace ascend_attention {
 __aicore__ inline bool IsPaged(KeyPlacement placement) {
     return placement == KeyPlacement::kPagedRows || placement == KeyPlacement::kPagedNz;
 }
+__aicore__ inline bool HasBlocks(KeyPlacement placement) {
+    return IsPaged(placement) || placement == KeyPlacement::kSelected;
+}
 
 class PlanReader {
 public:
@@ -24,12 +27,15 @@ public:
             if (plan_.rope_dim != 0) {
                 Read(plan_, 0, offsetof(AttentionPlan, query_rope), offsetof(AttentionPlan, key_block));
             }
-            if (IsPaged(plan_.key_placement)) {
+            if (HasBlocks(plan_.key_placement)) {
                 Read(plan_, 0, offsetof(AttentionPlan, key_block), offsetof(AttentionPlan, has_mask));
             }
         }
         if ASCEND_IS_AIV {
-            Read(plan_, 0, offsetof(AttentionPlan, has_mask), sizeof(AttentionPlan));
+            Read(plan_, 0, offsetof(AttentionPlan, has_mask), offsetof(AttentionPlan, selected));
+        }
+        if (plan_.key_placement == KeyPlacement::kSelected) {
+            Read(plan_, 0, offsetof(AttentionPlan, selected), sizeof(AttentionPlan));
         }
     }
 
@@ -48,8 +54,26 @@ public:
             }
         }
         if ASCEND_IS_AIV {
-            Read(sequence, offset, offsetof(SequencePlan, output), sizeof(SequencePlan));
+            Read(sequence, offset, offsetof(SequencePlan, output), offsetof(SequencePlan, map));
         }
+        if (plan_.key_placement == KeyPlacement::kSelected) {
+            Read(sequence, offset, offsetof(SequencePlan, map), sizeof(SequencePlan));
+        }
+    }
+
+    // Which sequence has the key list `list`.
+    __aicore__ inline uint32_t SequenceOfList(uint32_t list) const {
+        uint32_t first = 0;
+        for (uint32_t count = plan_.sequence_count; count > 1;) {
+            const uint32_t half = count / 2;
+            if (FirstListOf(first + half) <= list) {
+                first += half;
+                count -= half;
+            } else {
+                count = half;
+            }
+        }
+        return first;
     }
 
     __aicore__ inline void Range(uint32_t core, CoreRange& range) const {
@@ -64,6 +88,13 @@ public:
 private:
     __aicore__ inline uint64_t RangesBegin() const {
         return sizeof(AttentionPlan) + uint64_t(plan_.sequence_count) * sizeof(SequencePlan);
+    }
+
+    __aicore__ inline uint32_t FirstListOf(uint32_t index) const {
+        AscendC::GlobalTensor<uint32_t> source;
+        source.SetGlobalBuffer(reinterpret_cast<__gm__ uint32_t*>(
+            address_ + sizeof(AttentionPlan) + uint64_t(index) * sizeof(SequencePlan)));
+        return source.GetValue(offsetof(SequencePlan, first_list) / sizeof(uint32_t));
     }
 
     using Word = uint64_t __attribute__((may_alias));

@@ -9,12 +9,16 @@
 // between tasks. Ring slots are reused after three steps, which these waits already order: before Lead(i) the cube core
 // has waited for the P of step i - 3, hence for the end of every earlier read of S and O_partial by the vector cores,
 // and S of step i is told after the P of step i - 3 has been read.
+//
+// Where keys are selected, a pre-pass of the vector cores makes the key lists that all cores find their work with.
 #pragma once
 
 #include "engine/combine_stage.h"
 #include "engine/cube_stages.h"
 #include "engine/output_stage.h"
+#include "engine/select_stage.h"
 #include "engine/softmax_stage.h"
+#include "engine/work_share.h"
 
 namespace ascend_attention {
 
@@ -75,16 +79,25 @@ __aicore__ inline void RunSchedule(const KeyTileWalk& tiles, typename Schedule::
     stages.Finish();
 }
 
+constexpr uint32_t kVectorsPerCube = 2;  // of a mix kernel: the cube core cannot ask
+
 template <typename T, template <typename> class CubeSchedule>
 __aicore__ inline void RunAttention(const KernelArguments& arguments) {
     using Cube = CubeSchedule<T>;
     using Heads = typename Cube::Heads;
     const PlanReader reader(arguments.plan);
     const AttentionPlan& plan = reader.Plan();
+    const KeyLists lists(plan, arguments);
+    const bool selects = plan.key_placement == KeyPlacement::kSelected;
     AscendC::TPipe pipe;
     if ASCEND_IS_AIC {
         const uint32_t core = uint32_t(AscendC::GetBlockIdx());
-        const KeyTileWalk walk(reader, core);
+        if (selects) {
+            AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForLists);
+            lists.ForgetCached();
+        }
+        const WorkShare share(reader, lists, kVectorsPerCube * plan.core_count);
+        const KeyTileWalk walk(reader, lists, share.Of(core));
         typename Cube::Stages stages(pipe, reader, arguments, walk, core);
         RunSchedule<Cube>(walk, stages);
     }
@@ -92,9 +105,13 @@ __aicore__ inline void RunAttention(const KernelArguments& arguments) {
         const uint32_t vector_core = uint32_t(AscendC::GetBlockIdx());
         const uint32_t vectors = uint32_t(AscendC::GetSubBlockNum());  // of an AI core
         const uint32_t core = vector_core / vectors;
-        const KeyTileWalk walk(reader, core);
         GM_ADDR rings = arguments.workspace + uint64_t(core) * plan.workspace_core_stride;
         VectorBuffers<T, Heads> buffers(pipe, plan, uint32_t(AscendC::GetSubBlockIdx()));
+        if (selects) {
+            SelectStage<T, Heads>(buffers, reader, lists, arguments, vector_core, vectors * plan.core_count).Run();
+        }
+        const WorkShare share(reader, lists, kVectorsPerCube * plan.core_count);
+        const KeyTileWalk walk(reader, lists, share.Of(core));
         FinishedRows<T, Heads> finished(buffers, plan, arguments);
         VectorStages<T, Heads> stages{
             buffers, SoftmaxStage<T, Heads>(buffers, plan, arguments, rings),

@@ -6,11 +6,15 @@
 // tile before the next one, so each load of K and V serves the whole group. Hidden steps do not exist; a row tile that
 // sees no key at all becomes one step without keys, which only the vector cores act on.
 //
+// Where keys are selected, a task's keys are those of its list, which are counted as if nothing lay between them; tiles
+// of a head are a group when they have the same list.
+//
 // How a head is cut depends on the head alone: a group that the host has split between two cores is cut into the same
 // key tiles on both, so results do not depend on the number of cores.
 #pragma once
 
 #include "engine/arithmetic.h"
+#include "engine/key_lists.h"
 #include "engine/plan_reader.h"
 #include "plan/visible_keys.h"
 
@@ -32,6 +36,7 @@ struct KeyTile {
     SequencePlan sequence;
     uint32_t head;  // of the plan: a query head, or a key head when groups are folded
     uint32_t key_head;
+    uint32_t list;  // of the keys that the rows of the task see, where keys are selected
     RowTile row_tiles[kRowGroupMax];
     int32_t begin;  // keys [begin, end); none in a task none of whose rows sees a key
     int32_t end;
@@ -90,9 +95,8 @@ __aicore__ inline int32_t GranulesUsed(const KeyTile& tile, int32_t count, int32
 
 class KeyTileWalk {
 public:
-    __aicore__ inline KeyTileWalk(const PlanReader& reader, uint32_t core) : reader_(&reader) {
-        CoreRange range;
-        reader.Range(core, range);
+    __aicore__ inline KeyTileWalk(const PlanReader& reader, const KeyLists& lists, const CoreRange& range)
+        : reader_(&reader), lists_(&lists) {
         sequence_index_ = range.sequence;
         head_ = range.head;
         tile_ = int32_t(range.tile);
@@ -125,6 +129,9 @@ private:
             return false;
         }
         const AttentionPlan& plan = reader_->Plan();
+        if (plan.key_placement == KeyPlacement::kSelected) {
+            return NextListedTask();
+        }
         const SequencePlan& sequence = next_sequence_;
         const int32_t group = int32_t(plan.row_group);
         const int32_t group_begin = tile_ / group * group;
@@ -162,6 +169,43 @@ private:
         return true;
     }
 
+    // One row tile, or an even one and the next with the same list.
+    __aicore__ inline bool NextListedTask() {
+        const AttentionPlan& plan = reader_->Plan();
+        const SequencePlan& sequence = next_sequence_;
+        const SelectedRows first = SelectedRowsOfTile(sequence, tile_);
+        const uint32_t head_lists = sequence.first_list + head_ * uint32_t(ListsOfHead(sequence));
+        current_.list = head_lists + uint32_t(first.block);
+        int32_t tiles = 1;
+        if (plan.row_group > 1 && tile_ % 2 == 0 && tile_ + 1 < sequence.tile_count && tiles_left_ > 1) {
+            const int32_t block = SelectedRowsOfTile(sequence, tile_ + 1).block;
+            tiles += block == first.block || lists_->SameAsBefore(head_lists + uint32_t(block)) ? 1 : 0;
+        }
+        current_.sequence = sequence;
+        current_.head = head_;
+        current_.key_head = head_ / plan.heads_per_key_head;
+        current_.first = true;
+        const KeySpan keys{0, lists_->Keys(current_.list)};
+        for (int32_t r = 0; r < kRowGroupMax; ++r) {
+            RowTile& rows = current_.row_tiles[r];
+            rows.rows = 0;
+            rows.keys.first = rows.keys.last = 0;
+            rows.part_slot = kNotSplit;
+            if (r < tiles) {
+                const SelectedRows place = SelectedRowsOfTile(sequence, tile_ + r);
+                rows.row_begin = place.begin;
+                rows.rows = place.count;
+                rows.keys = keys;
+                rows.number = numbers_;
+                numbers_ += rows.SeesKeys() ? 1 : 0;
+            }
+        }
+        key_origin_ = key_cursor_ = 0;
+        key_end_ = keys.last;
+        Advance(tiles);
+        return true;
+    }
+
     // The plan splits row tiles only where a group is one row tile: the core's first and its last one.
     __aicore__ inline void Cut(RowTile& rows, KeySpan& keys) {
         if (tiles_left_ == 1 && cut_end_ < keys.last) {
@@ -191,6 +235,7 @@ private:
     }
 
     const PlanReader* reader_;
+    const KeyLists* lists_;
     SequencePlan next_sequence_ = {};
     KeyTile current_;
     uint32_t sequence_index_;

@@ -31,8 +31,27 @@ struct HeadStrides {
 // kList:      the arguments key and value are lists of addresses, one for each sequence and key head: position p of
 //             entry sequence.key_list + head starts at that address + p * key.row (key_rope is never a list, but
 //             dense).
+// kSelected:  rows of queries see only some blocks of block_size keys, which a map in device memory names: see
+//             SelectedKeys. Position p counts the keys that are seen, id is the number of its block: sequence.key +
+//             id * key_block + head * key.head + (p % block_size) * key.row + c.
 // The same for values and for the rope part of keys, with their own strides.
-enum class KeyPlacement : uint32_t { kDense = 0, kPagedRows = 1, kPagedNz = 2, kList = 3 };
+enum class KeyPlacement : uint32_t { kDense = 0, kPagedRows = 1, kPagedNz = 2, kList = 3, kSelected = 4 };
+
+// Selected keys. The map (the argument block_table, one byte for each block, non-zero: seen) has a row for each
+// sequence, head and block of SequencePlan::block_rows query rows. It is known on the device only: a pre-pass of the
+// launch turns every row into a key list in the workspace and counts what it selects, and each core finds its share of
+// the row tiles by these counts. Lists are numbered in the order sequence, head, block of rows. In the workspace, from
+// workspace_lists:
+//   uint64_t bits[list_count][list_words]   bit i: block i of the sequence is seen
+//   int32_t keys[list_count, made even]     how many keys are seen; kSameList where the list is the one before it
+//   uint64_t costs[vector cores]            of the row tiles of the lists that each vector core has made
+struct SelectedKeys {
+    HeadStrides map;          // bytes from head to head, and from row to row
+    int64_t workspace_lists;  // bytes from the start of the workspace
+    uint32_t list_count;
+    uint32_t list_words;  // even
+};
+constexpr int32_t kSameList = int32_t(1) << 30;  // only set where the pair of row tiles that share loads needs it
 
 struct AttentionPlan {
     uint32_t core_count;      // AI cores that have work; also the launch's block count
@@ -49,7 +68,7 @@ struct AttentionPlan {
     uint32_t value_head_dim;  // of value and output
     uint32_t tile_keys;       // keys of one S tile, <= kTileKeysMax, multiple of 128
     KeyPlacement key_placement;
-    uint32_t block_size;            // keys of a block of a paged cache, multiple of 16
+    uint32_t block_size;  // keys of a block: of a paged cache, multiple of 16; of selected keys, multiple of 128
     int64_t workspace_core_stride;  // bytes between the rings of two cores
     // For the cube cores.
     HeadStrides query;
@@ -58,7 +77,7 @@ struct AttentionPlan {
     HeadStrides query_rope;  // these three where rope_dim is not 0
     HeadStrides key_rope;
     int64_t key_rope_block;
-    int64_t key_block;  // elements from one block of a paged cache to the next
+    int64_t key_block;  // elements from one block to the next
     int64_t value_block;
     // For the vector cores.
     uint32_t has_mask;  // explicit atten_mask, one byte per pair, non-zero = hidden
@@ -72,6 +91,7 @@ struct AttentionPlan {
     HeadStrides lse;
     HeadStrides bias;
     int64_t mask_row;  // elements between two mask rows (query positions)
+    SelectedKeys selected;  // only where key_placement says so
 };
 
 // One sequence of queries against one sequence of keys. A row at query position p sees the keys
@@ -96,11 +116,18 @@ struct SequencePlan {
     int64_t lse;
     int64_t mask;
     int64_t bias;
+    // Where keys are selected.
+    int64_t map;          // byte offset of the row of (head 0, block 0)
+    uint32_t first_list;  // running number of its first key list
+    uint32_t first_tile;  // running number of its first row tile
+    int32_t block_rows;   // query rows that share a list; row tiles begin anew with each such block
+    uint32_t unused;
 };
 
 // The work of one AI core: `tile_total` consecutive tiles, in the order sequence, head, tile, starting here. Of the
 // first tile only the keys from key_begin on, of the last one only those before key_end: a cut lies a whole number of
-// key tiles behind the first key that the row tile sees. Tiles are only cut when row_group is 1.
+// key tiles behind the first key that the row tile sees. Tiles are only cut when row_group is 1. Where keys are selected
+// the ranges in the plan are empty: the device finds them.
 struct CoreRange {
     uint32_t sequence;
     uint32_t head;
@@ -132,8 +159,8 @@ constexpr int32_t kPartSlots = 2;  // of a core
 constexpr int64_t PartColumns(int64_t value_head_dim) { return (value_head_dim + 15) / 16 * 16; }
 constexpr int64_t PartSlotBytes(int64_t value_head_dim) { return kTileRowsMax * (PartColumns(value_head_dim) + 2) * 4; }
 
-static_assert(sizeof(AttentionPlan) == 256, "the plan is read as bytes on the device");
-static_assert(sizeof(SequencePlan) == 104, "the plan is read as bytes on the device");
+static_assert(sizeof(AttentionPlan) == 288, "the plan is read as bytes on the device");
+static_assert(sizeof(SequencePlan) == 128, "the plan is read as bytes on the device");
 static_assert(sizeof(CoreRange) == 24, "the plan is read as bytes on the device");
 static_assert(sizeof(CombineTask) == 24, "the plan is read as bytes on the device");
 

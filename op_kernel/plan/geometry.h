@@ -17,6 +17,13 @@ constexpr int32_t kCubeStep = 128;
 constexpr int32_t kRowGroupMax = 2;
 constexpr int32_t kRowGroupChannels = 128;
 
+// Costs of row tiles are counted in keys: what it takes to go on by one key with the rows of a tile. Beside its keys a
+// tile has a fixed cost: Q and O are moved, and the short key tile at a causal edge is done at less than full speed
+// (modelled: 2400 to 4000 cycles, a key takes 14). The second part of a tile pays it again.
+constexpr int64_t kTileFixedCost = 2 * kTileRowsMax;
+// A tile that is only zeroed.
+constexpr int64_t kEmptyTileCost = 16;
+
 // P V follows S `steps_behind` steps later. Steps in flight between the cube core and its vector cores pass through a
 // ring in global memory that stays in L2. `chunk` is the number of scores that a vector core works on at a time, in
 // whole groups of eight rows; an explicit mask or a bias takes part of its buffer, so key tiles are shorter with them.

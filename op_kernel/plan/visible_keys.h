@@ -79,4 +79,37 @@ __aicore__ inline int32_t RowsOfTile(const SequencePlan& sequence, uint32_t grou
     return left < sequence.tile_rows ? left : sequence.tile_rows;
 }
 
+// The same where keys are selected: row tiles begin anew with each block of rows that share a list.
+struct SelectedRows {
+    int32_t block;  // of the head
+    int32_t begin;  // row of the head
+    int32_t count;
+};
+
+__aicore__ inline int32_t TilesOfBlock(const SequencePlan& sequence, int32_t block) {
+    const int32_t left = sequence.query_length - block * sequence.block_rows;
+    return ((left < sequence.block_rows ? left : sequence.block_rows) + sequence.tile_rows - 1) / sequence.tile_rows;
+}
+
+__aicore__ inline SelectedRows SelectedRowsOfTile(const SequencePlan& sequence, int32_t tile) {
+    const int32_t per_block = (sequence.block_rows + sequence.tile_rows - 1) / sequence.tile_rows;
+    SelectedRows rows;
+    rows.block = tile / per_block;
+    const int32_t in_block = tile % per_block * sequence.tile_rows;
+    rows.begin = rows.block * sequence.block_rows + in_block;
+    rows.count = sequence.tile_rows;
+    if (rows.count > sequence.block_rows - in_block) {
+        rows.count = sequence.block_rows - in_block;
+    }
+    if (rows.count > sequence.query_length - rows.begin) {
+        rows.count = sequence.query_length - rows.begin;
+    }
+    return rows;
+}
+
+// Blocks of rows of a head, each with a list of its own.
+__aicore__ inline int32_t ListsOfHead(const SequencePlan& sequence) {
+    return (sequence.query_length + sequence.block_rows - 1) / sequence.block_rows;
+}
+
 }  // namespace ascend_attention
