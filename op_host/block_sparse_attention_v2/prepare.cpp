@@ -63,8 +63,8 @@ Status Prepare(const BlockSparseAttentionV2Request& request, const Soc& soc, Con
     }
     if (!scene.empty_query() && !scene.empty_keys()) {
         const OptionalTensor none;
-        const KernelInputs inputs = {request.query, request.key, request.value, none, none, none, none, none,
-                                     request.block_sparse_mask};
+        const KernelInputs inputs = {
+            request.query, request.key, request.value, none, none, none, none, none, request.block_sparse_mask};
         if (Status status = PlanLaunch(bsa_v2::Lower(scene), inputs, {}, soc, &result); !status.ok()) {
             return status;
         }

@@ -137,8 +137,7 @@ void DescribeSequences(std::ostream& out, const Plan& plan) {
         if (sequence.block_rows > 0) {
             out << ", " << sequence.block_rows << " rows a list";
         }
-        out << "; offsets query "
-            << sequence.query << ", key "
+        out << "; offsets query " << sequence.query << ", key "
             << (plan.header().key_placement == KeyPlacement::kList ? sequence.key_list : sequence.key) << ", value "
             << sequence.value << ", output " << sequence.output << ", lse " << sequence.lse << ", mask "
             << sequence.mask << "\n";

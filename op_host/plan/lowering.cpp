@@ -71,9 +71,7 @@ AttentionProblem ProblemOf(const CallSizes& sizes, const CallTerms& terms, const
     problem.value = keys.value.strides;
     problem.block_size = keys.block_size;
     const auto block = [&](const KeyAddressing::Part& part) {
-        return paged                                           ? part.step
-               : keys.placement == KeyPlacement::kSelected ? keys.block_size * part.strides.row
-                                                               : 0;
+        return paged ? part.step : keys.placement == KeyPlacement::kSelected ? keys.block_size * part.strides.row : 0;
     };
     problem.key_block = block(keys.key);
     problem.key_rope_block = block(keys.key_rope);

@@ -55,9 +55,10 @@ struct KeyAddressing {
     Part key_rope;
     Part value;
     int64_t block_size = 0;  // paged, selected
-    int64_t entries = 0;  // of each sequence, in block_table or in the list of addresses
+    int64_t entries = 0;     // of each sequence, in block_table or in the list of addresses
 };
-// The map of selected keys: a set of planes for each sequence, a plane for each query head, a row for each block of rows.
+// The map of selected keys: a set of planes for each sequence, a plane for each query head, a row for each block of
+// rows.
 struct BlockMap {
     int64_t query_block = 0;  // rows of a block
     int64_t set = 0;          // elements from one sequence to the next

@@ -63,7 +63,7 @@ struct AttentionProblem {
     int64_t mask_row = 0;     // elements between two mask rows
     bool has_bias = false;    // one number per (query head, position, key), in `dtype`: added to the scaled scores
     HeadStrides bias{};
-    bool has_sink = false;    // one more score per query head, which takes part in the softmax only
+    bool has_sink = false;  // one more score per query head, which takes part in the softmax only
     bool writes_lse = false;
     double scale = 1.0;
     std::vector<ProblemSequence> sequences;  // only with query_length >= 1

@@ -24,7 +24,8 @@ public:
           key_(plan_, plan_.key_placement, arguments.key, BlocksOf(plan_, arguments), plan_.key, plan_.key_block),
           key_rope_(plan_, RopePlacement(plan_), arguments.key_rope, BlocksOf(plan_, arguments), plan_.key_rope,
                     plan_.key_rope_block),
-          value_(plan_, plan_.key_placement, arguments.value, BlocksOf(plan_, arguments), plan_.value, plan_.value_block) {
+          value_(plan_, plan_.key_placement, arguments.value, BlocksOf(plan_, arguments), plan_.value,
+                 plan_.value_block) {
         pipe.InitBuffer(l1_, sizeof(L1Memory));
         query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
         query_rope_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query_rope));

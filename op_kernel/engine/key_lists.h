@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key lists in the workspace: which blocks of keys the rows of a block of queries see, see SelectedKeys. Written once by
-// the vector cores before any core's work begins, then read by all through the scalar unit's data cache.
+// Key lists in the workspace: which blocks of keys the rows of a block of queries see, see SelectedKeys. Written once
+// by the vector cores before any core's work begins, then read by all through the scalar unit's data cache.
 #pragma once
 
 #include "engine/arithmetic.h"

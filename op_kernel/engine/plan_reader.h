@@ -92,8 +92,8 @@ private:
 
     __aicore__ inline uint32_t FirstListOf(uint32_t index) const {
         AscendC::GlobalTensor<uint32_t> source;
-        source.SetGlobalBuffer(reinterpret_cast<__gm__ uint32_t*>(
-            address_ + sizeof(AttentionPlan) + uint64_t(index) * sizeof(SequencePlan)));
+        source.SetGlobalBuffer(reinterpret_cast<__gm__ uint32_t*>(address_ + sizeof(AttentionPlan) +
+                                                                  uint64_t(index) * sizeof(SequencePlan)));
         return source.GetValue(offsetof(SequencePlan, first_list) / sizeof(uint32_t));
     }
 

@@ -4,8 +4,8 @@
 // all lists are there.
 #pragma once
 
-#include "engine/plan_reader.h"
 #include "engine/key_lists.h"
+#include "engine/plan_reader.h"
 #include "engine/vector_buffers.h"
 #include "plan/visible_keys.h"
 
@@ -59,12 +59,12 @@ public:
     }
 
 private:
-    struct Rows {         // of the map, at a constant distance, and their lists
-        uint32_t list;    // the first one
+    struct Rows {       // of the map, at a constant distance, and their lists
+        uint32_t list;  // the first one
         int32_t count;
-        int32_t block;    // of the first one's head
+        int32_t block;  // of the first one's head
         int32_t head_lists;
-        int64_t offset;   // of the first one in the map
+        int64_t offset;  // of the first one in the map
     };
 
     template <typename Type>
@@ -147,8 +147,8 @@ private:
         const int32_t words = width_ / kWordBits;
         const int32_t block = (rows.block + row) % rows.head_lists;
         // The row tiles before and after this block's begin are a pair when the first one has an even number.
-        const bool pairs = row > 0 && parts_ == 1 && block > 0 && CeilDiv(sequence.block_rows, sequence.tile_rows) *
-            block % 2 == 1;
+        const bool pairs =
+            row > 0 && parts_ == 1 && block > 0 && CeilDiv(sequence.block_rows, sequence.tile_rows) * block % 2 == 1;
         const int32_t last = blocks - 1 - column;
         int32_t selected = 0;
         int32_t missing = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which row tiles are an AI core's. The plan says it, except where keys are selected: there the cost of tiles is known
-// on the device only. Each core then cuts the line of all row tiles into equal shares by itself, all of them alike: first
-// by the costs of the vector cores' chunks, inside a chunk list by list.
+// on the device only. Each core then cuts the line of all row tiles into equal shares by itself, all of them alike:
+// first by the costs of the vector cores' chunks, inside a chunk list by list.
 #pragma once
 
 #include "engine/key_lists.h"

@@ -90,7 +90,7 @@ struct AttentionPlan {
     HeadStrides output;
     HeadStrides lse;
     HeadStrides bias;
-    int64_t mask_row;  // elements between two mask rows (query positions)
+    int64_t mask_row;       // elements between two mask rows (query positions)
     SelectedKeys selected;  // only where key_placement says so
 };
 
@@ -126,8 +126,8 @@ struct SequencePlan {
 
 // The work of one AI core: `tile_total` consecutive tiles, in the order sequence, head, tile, starting here. Of the
 // first tile only the keys from key_begin on, of the last one only those before key_end: a cut lies a whole number of
-// key tiles behind the first key that the row tile sees. Tiles are only cut when row_group is 1. Where keys are selected
-// the ranges in the plan are empty: the device finds them.
+// key tiles behind the first key that the row tile sees. Tiles are only cut when row_group is 1. Where keys are
+// selected the ranges in the plan are empty: the device finds them.
 struct CoreRange {
     uint32_t sequence;
     uint32_t head;

@@ -184,13 +184,16 @@ def test_the_torch_npu_signature_of_block_sparse_attention() -> None:
     query = random.standard_normal((32, 8, 64)).astype(np.float16)
     mask = np.ones((1, 8, 1, 1), np.int8)
     lengths = {"actual_seq_lengths": [32], "actual_seq_lengths_kv": np.array([32]), "num_key_value_heads": 8}
-    with pytest.raises(AttentionNotSupported, match=r"golden\.block_sparse_attention_v2"):
-        ascend_attention.npu_block_sparse_attention(query, query, query, mask, [128, 128], **lengths)
+    out, lse = ascend_attention.npu_block_sparse_attention(query, query, query, mask, [128, 128], **lengths)
+    same = ascend_attention.npu_block_sparse_attention(*(to_torch(x) for x in (query, query, query, mask)), [128, 128],
+                                                       **lengths)  # fmt: skip
+    np.testing.assert_array_equal(out, same[0].numpy())
+    np.testing.assert_allclose(out, np.broadcast_to(query.astype(np.float32).mean(0), out.shape), atol=2e-3)
+    assert lse.shape == (0,)
     bfloat16 = query.astype(ml_dtypes.bfloat16)
     with pytest.raises(AttentionError, match="BSA-C12"):  # its default of inner_precise is for float16 only
         ascend_attention.npu_block_sparse_attention(bfloat16, bfloat16, bfloat16, mask, [128, 128], **lengths)
-    with pytest.raises(AttentionNotSupported, match="block_sparse_mask"):
-        check(ascend_attention.npu_block_sparse_attention, query, query, query, mask, [128, 128], **lengths)
+    check(ascend_attention.npu_block_sparse_attention, query, query, query, mask, [128, 128], **lengths)
     text = explain("npu_block_sparse_attention", query, query, query, mask, [128, 128], **lengths)
     assert text.startswith("npu_block_sparse_attention, document contract\n")
     assert "multiplied by 0, so that all keys that a row sees weigh the same; 1 / sqrt(head_dim) is 0.125\n" in text

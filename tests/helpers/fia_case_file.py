@@ -6,8 +6,8 @@ attention, as data.
     case NAME BASE field=value ...       one case, named FILE.NAME
     case NAME BASE field=a|b other=c|d   one case for each combination, named FILE.NAME-a-c and so on
 
-Fields are those of ``FiaCase`` (helpers/fia_cases.py) or ``PromptCase``. Values: None, true, false, a number, max
-(2147483647), a word; {1,2,0*3} a list of lengths, three of them 0. # begins a comment.
+Fields are those of ``FiaCase`` (helpers/fia_cases.py), ``PromptCase`` or the class that is asked for. Values: None,
+true, false, a number, max (2147483647), a word; {1,2,0*3} a list of lengths, three of them 0. # begins a comment.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any
 from helpers.fia_cases import UNLIMITED, FiaCase
 from helpers.prompt_cases import PromptCase
 
-_FIELDS = {field.name for field in dataclasses.fields(FiaCase)}
 _WORDS = {"None": None, "true": True, "false": False, "max": UNLIMITED}
 _TEXTS = {"mask_shape", "pse_shape"}  # "11SS" and "1" are words there
 
 
-def read_cases(path: Path) -> list[FiaCase]:
-    kind_of_case = PromptCase if path.parent.name == "pfa_kernel" else FiaCase
+def read_cases(path: Path, kind_of_case: Any = None) -> list[Any]:
+    kind_of_case = kind_of_case or (PromptCase if path.parent.name == "pfa_kernel" else FiaCase)
+    known = {field.name for field in dataclasses.fields(kind_of_case)}
     bases: dict[str, dict[str, str]] = {}
-    cases: list[FiaCase] = []
+    cases: list[Any] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
@@ -39,7 +39,7 @@ def read_cases(path: Path) -> list[FiaCase]:
                 raise ValueError(f"a line begins with base or case, not {kind!r}")
             base = {} if kind == "base" else bases[rest.pop(0)]
             fields = base | dict(word.split("=", 1) for word in rest)
-            if unknown := fields.keys() - _FIELDS:
+            if unknown := fields.keys() - known:
                 raise ValueError(f"no such field: {sorted(unknown)}")
             if kind == "base":
                 bases[name] = fields
@@ -53,7 +53,7 @@ def read_cases(path: Path) -> list[FiaCase]:
     return cases
 
 
-def _combinations(kind: type[FiaCase], name: str, fields: dict[str, str]) -> list[FiaCase]:
+def _combinations(kind: Any, name: str, fields: dict[str, str]) -> list[Any]:
     choices = {field: text.split("|") for field, text in fields.items()}
     several = [field for field, texts in choices.items() if len(texts) > 1]
     cases = []

@@ -184,6 +184,7 @@ private:
         const int64_t size = problem_.block_size;
         switch (problem_.key_placement) {
             case KeyPlacement::kDense:
+            case KeyPlacement::kSelected:  // all blocks selected
                 return {0, base + n * strides.head + j * strides.row + c};
             case KeyPlacement::kPagedRows:
                 return {0, table_[size_t(base + j / size)] * block + n * strides.head + j % size * strides.row + c};
