@@ -54,6 +54,9 @@ MUTANTS = [
         ("split",))),
     ({"wrong-result"}, Mutant("sink is forgotten", (
         Edit(FINISH, "if (plan_.has_sink != 0) {", "if (plan_.has_sink != 0 && !(MUTANT)) {"),), ("split",))),
+    ({"wrong-result"}, Mutant("rows without weight are rows without keys", (
+        Edit(SOFTMAX, "if (plan_.has_sink != 0 && plan_.writes_lse != 0) {",
+             "if (plan_.has_sink != 0 && plan_.writes_lse != 0 && !(MUTANT)) {"),), ("weightless",))),
     ({"wrong-result"}, Mutant("every head has the first one's sink", (
         Edit(FINISH, "sinks_.GetValue(head)", "sinks_.GetValue(MUTANT ? 0 : head)"),), ("split",))),
     ({"wrong-result"}, Mutant("each block is the one before", (

@@ -65,6 +65,9 @@ CASES = {
     # Keys of one row tile on all cores; heads of a group have sinks of their own.
     "split": FiaCase("split", "BNSD", num_query_heads=4, num_key_value_heads=1, query_length=1, key_length=6000,
                      head_dim=32, sink=True, contract="extended"),
+    # Rows that see keys and have no score above -infinity: a sink is all that they have.
+    "weightless": FiaCase("weightless", "BNSD", num_query_heads=4, query_length=9, key_length=40, head_dim=32,
+                          sink=True, pse="minus_infinity_rows", contract="extended"),
     "paged": FiaCase("paged", "BSND", batch=2, num_query_heads=2, num_key_value_heads=2, query_length=3,
                      head_dim=32, actual_seq_kvlen=(900, 131), storage="BBH", block_size=384),
     "rope": FiaCase("rope", "BSND", num_query_heads=2, query_length=20, key_length=600, head_dim=128, rope_dim=64,
