@@ -35,12 +35,6 @@ public:
     __aicore__ inline AscendC::GlobalTensor<int32_t> KeysAt(uint32_t list) const { return keys_[list]; }
     __aicore__ inline AscendC::GlobalTensor<uint64_t> CostAt(uint32_t chunk) const { return costs_[chunk]; }
 
-    // What a launch before this one left in the data cache is not what the vector cores have written.
-    __aicore__ inline void ForgetCached() const {
-        AscendC::DataCacheCleanAndInvalid<uint64_t, AscendC::CacheLine::ENTIRE_DATA_CACHE,
-                                          AscendC::DcciDst::CACHELINE_OUT>(bits_);
-    }
-
 private:
     AscendC::GlobalTensor<uint64_t> bits_;
     AscendC::GlobalTensor<int32_t> keys_;

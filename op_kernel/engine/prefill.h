@@ -94,7 +94,6 @@ __aicore__ inline void RunAttention(const KernelArguments& arguments) {
         const uint32_t core = uint32_t(AscendC::GetBlockIdx());
         if (selects) {
             AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForLists);
-            lists.ForgetCached();
         }
         const WorkShare share(reader, lists, kVectorsPerCube * plan.core_count);
         const KeyTileWalk walk(reader, lists, share.Of(core));

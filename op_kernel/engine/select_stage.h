@@ -55,7 +55,6 @@ public:
         AscendC::CrossCoreSetFlag<kAllVectorsMode, PIPE_MTE3>(CrossCoreFlag::kVectorsWaitForLists);
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorsWaitForLists);
         AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE3>(CrossCoreFlag::kCubeWaitsForLists);
-        lists_.ForgetCached();
     }
 
 private:

@@ -29,6 +29,7 @@ def test_every_event_flag_and_barrier_is_missed() -> None:
     assert sorted(names) == sorted([
         "flag CrossCoreFlag::kVectorWaitsForScores", "flag CrossCoreFlag::kCubeWaitsForProbs",
         "flag CrossCoreFlag::kVectorWaitsForPartial", "flag CrossCoreFlag::kVectorsWaitForParts",
+        "flag CrossCoreFlag::kVectorsWaitForLists", "flag CrossCoreFlag::kCubeWaitsForLists",
         "MTE2_MTE1 CubeEvent::kKeys", "MTE1_MTE2 CubeEvent::kKeys",
         "MTE2_MTE1 CubeEvent::kValues", "MTE1_MTE2 CubeEvent::kValues",
         "MTE2_MTE1 CubeEvent::kProbs", "MTE1_MTE2 CubeEvent::kProbs",

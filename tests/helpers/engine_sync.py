@@ -10,6 +10,7 @@ import ascend_attention
 from ascend_attention._settings import at_most_cores
 from ascend_attention.precision import compare_fused_infer_attention_score_v2
 from ascend_attention.sync_mutation import Case
+from helpers.bsa_cases import BsaCase, judge
 from helpers.fia_cases import FiaCase
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,13 +41,17 @@ SHAPES = (
     FiaCase("latent", "BSND", "bfloat16", batch=24, num_query_heads=4, num_key_value_heads=1, query_length=2,
             head_dim=512, rope_dim=64, actual_seq_kvlen=(700,) * 24, storage="BBH", value_is_key=True,
             return_softmax_lse=False, sparse_mode=3, mask_shape="SS"),
+    # Selected keys.
+    BsaCase("selected", heads=2, query_length=40, key_length=300, block_x=1, pattern="pairs"),
 )  # fmt: skip
 
 
 CORES = {"split": 2}  # others: as many as the SoC has
 
 
-def case(shape: FiaCase) -> Case:
+def case(shape: FiaCase | BsaCase) -> Case:
+    if isinstance(shape, BsaCase):
+        return selected_case(shape)
     arguments = shape.arguments()
 
     def run() -> Any:
@@ -57,3 +62,12 @@ def case(shape: FiaCase) -> Case:
         return compare_fused_infer_attention_score_v2(outputs, **arguments).passed
 
     return Case(shape.name, run, right, soc="Ascend910B4")
+
+
+def selected_case(shape: BsaCase) -> Case:
+    arguments = shape.arguments()
+
+    def run() -> Any:
+        return ascend_attention.block_sparse_attention_v2(**arguments)
+
+    return Case(shape.name, run, lambda outputs: not judge(shape, outputs), soc="Ascend910B4")
