@@ -92,6 +92,20 @@ def test_the_older_interface_is_the_newer_one_with_fewer_arguments() -> None:
         assert same_bits(one, other)
 
 
+def test_what_goes_wrong_on_the_device_is_told_to_whoever_waits_for_the_stream() -> None:
+    op = "npu_fused_infer_attention_score_v2"
+    given: dict[str, Any] = {name: np.ones((2, 128, 128), np.float16) for name in ("key", "value")}
+    given.update(query=np.ones((1, 1, 2, 64), np.float16), input_layout="BSND", num_query_heads=2, block_size=128)
+    given.update(block_table=np.array([[9]], np.int32), actual_seq_kvlen=[5])
+    with pytest.raises(ascend_attention.SimulatorError) as wanted:
+        ascend_attention.npu_fused_infer_attention_score_v2(**given)
+    with pytest.raises(aclnn.AclnnError) as caught:
+        aclnn.run(op, given, [given["query"], np.zeros(1, np.float32)])
+    assert caught.value.code == 507015
+    assert str(caught.value).startswith(f"{op}: ") and "block_table[0, 0] is 9" in str(caught.value)
+    assert "block_table[0, 0] is 9" in str(wanted.value)
+
+
 def test_arguments_that_only_the_c_interface_has_are_refused_as_not_supported() -> None:
     op = "npu_fused_infer_attention_score_v2"
     given = {name: np.ones((1, 1, 16, 16), np.float16) for name in ("query", "key", "value")}
@@ -150,7 +164,10 @@ def test_a_users_cmake_project_builds_and_runs(tmp_path: Path) -> None:
     ):
         built = subprocess.run(command, capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stdout + built.stderr
-    decoded = subprocess.run([tmp_path / "fused_infer_attention"], capture_output=True, text=True, check=False)
+    checked = {**os.environ, "ASCEND_ATTENTION_SIM": "checked"}
+    decoded = subprocess.run(
+        [tmp_path / "fused_infer_attention"], capture_output=True, text=True, check=False, env=checked
+    )
     assert decoded.returncode == 0, decoded.stderr
     assert decoded.stdout.startswith("1024 elements, 0 of them wrong; log-sum-exp")
     sparse = subprocess.run([tmp_path / "block_sparse_attention"], capture_output=True, text=True, check=False)
