@@ -204,6 +204,17 @@ void TestStridedResults(aclrtStream stream) {
         CHECK(sums[std::size_t(row) * 2] > 3e38F);
         CHECK_EQ(sums[std::size_t(row) * 2 + 1], 7.0F);
     }
+    // With keys: what the kernel writes, rows of ones with room between them.
+    BlockSparse dense(40, 130, {5120, 5120, 128, 1});
+    CHECK_EQ_CONTEXT(dense.Plan(&bytes, &executor), ACLNN_SUCCESS, LastText());
+    const Workspace room(bytes);
+    CHECK_EQ(aclnnBlockSparseAttentionV2(room.memory(), bytes - 1, executor, stream), ACLNN_ERR_PARAM_INVALID);
+    CHECK_EQ(aclnnBlockSparseAttentionV2(room.memory(), bytes, executor, stream), ACLNN_SUCCESS);
+    CHECK_EQ_CONTEXT(aclrtSynchronizeStream(stream), ACL_SUCCESS, LastText());
+    const std::vector<float> ones = dense.out.Read();
+    for (std::size_t i = 0; i < 40 * 128; ++i) {
+        CHECK_EQ(ones[i], i % 128 < 64 ? 1.0F : 7.0F);
+    }
     // The others do not take strided results.
     Prompt prompt;
     Tensor strided(ACL_FLOAT16, {1, 1, 16, 16}, 0.0F, {512, 512, 32, 1});

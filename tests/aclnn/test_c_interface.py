@@ -171,7 +171,5 @@ def test_a_users_cmake_project_builds_and_runs(tmp_path: Path) -> None:
     assert decoded.returncode == 0, decoded.stderr
     assert decoded.stdout.startswith("1024 elements, 0 of them wrong; log-sum-exp")
     sparse = subprocess.run([tmp_path / "block_sparse_attention"], capture_output=True, text=True, check=False)
-    if "code 561003" in sparse.stderr:
-        return  # no kernel yet: what it says is checked above, rule by rule
     assert sparse.returncode == 0, sparse.stderr
     assert "16384 elements, 0 of them not 1" in sparse.stdout
