@@ -4,6 +4,7 @@ headers, its symbols, and a user's CMake project. What needs a C++ program is in
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shlex
@@ -78,6 +79,51 @@ def test_random_requests_compute_the_same_bits(op: str, sample_rng: np.random.Ge
         wanted_results.pop()
     for one, other in zip(computed, wanted_results, strict=True):
         assert same_bits(one, other)
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "npu_fused_infer_attention_score_v2": {"input_layout": "BNSD", "num_query_heads": 1},
+    "npu_prompt_flash_attention": {"input_layout": "BNSD", "num_heads": 1},
+    "block_sparse_attention_v2": {
+        "q_input_layout": "BNSD", "kv_input_layout": "BNSD", "num_key_value_heads": 1, "scale_value": 0.1,
+        "block_sparse_mask": np.ones((1, 1, 1, 1), np.int8),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", SMALL)
+def test_handles_that_are_none_or_none_any_more_are_refused_for_what_they_are(op: str) -> None:
+    given = {**SMALL[op], **{name: np.ones((1, 1, 16, 64), np.float16) for name in ("query", "key", "value")}}
+    anything = ctypes.create_string_buffer(64)
+    with aclnn.Program() as program:
+        dead = program.tensor(given["query"], with_data=False, owned=False)
+        aclnn.check(program.lib.aclDestroyTensor(dead))
+        tensor = program.argument(aclnn.TENSOR, given["query"], with_data=False)
+        array = program.argument(aclnn.LENGTHS, [1], with_data=False)
+        foreign = ctypes.cast(anything, ctypes.c_void_p)
+        results = [program.tensor(given["query"], with_data=False)] * 2
+        interface = aclnn.INTERFACES[op]
+        results = results[: 1 + interface.has_lse]
+
+        def refused(arguments: dict[str, Any], out: list[Any], name: str, words: str) -> None:
+            with pytest.raises(aclnn.AclnnError) as caught:
+                program.plan(op, interface, arguments, out, with_data=False)
+            assert caught.value.code == 161002
+            assert str(caught.value).startswith(f"{op}: {name}: given {words}; allowed: ")
+
+        for name, kind in interface.parameters:
+            if kind not in (aclnn.TENSOR, aclnn.LIST, aclnn.LENGTHS):
+                continue
+            other, other_name = (array, "an array of integers") if kind != aclnn.LENGTHS else (tensor, "a tensor")
+            for handle, words in (
+                (dead, "a tensor that was destroyed"),
+                (foreign, "a pointer that this library did not give"),
+                (other, other_name),
+            ):
+                refused({**given, name: handle}, results, name, words)
+        refused(given, [dead, *results[1:]], "attention_out", "a tensor that was destroyed")
+        executor, _ = program.plan(op, interface, given, results, with_data=False)
+        aclnn.check(program.lib.aclDestroyAclOpExecutor(executor))
 
 
 def test_the_older_interface_is_the_newer_one_with_fewer_arguments() -> None:

@@ -196,7 +196,9 @@ class Program:
         for name, kind in interface.parameters:
             absent = 0 if kind == "int" else None
             value = given.get(name, defaults[name].default if name in defaults else absent)
-            arguments.append(self.argument(kind, value, with_data))
+            # A handle stands for itself.
+            is_handle = isinstance(value, ctypes.c_void_p)
+            arguments.append(value if is_handle else self.argument(kind, value, with_data))
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
         first = getattr(self.lib, interface.symbol + "GetWorkspaceSize")
         check(first(*arguments, *results, ctypes.byref(size), ctypes.byref(executor)))
