@@ -105,7 +105,8 @@ Status CheckPackedWide(const Scene& scene) {
 Status CheckPackedDims(const Scene& scene) {
     const int64_t d = scene.head_dim;
     const int64_t v = scene.value_head_dim;
-    const bool any = scene.extended() && d % 16 == 0 && d <= 256 && v % 16 == 0 && v <= 256;
+    const bool no_value = v == 0 && d != 0;
+    const bool any = scene.extended() && d % 16 == 0 && d <= 256 && v % 16 == 0 && v <= 256 && !no_value;
     const std::string given = Concat("head_dim ", d, ", value ", v);
     if (scene.rope() && !(d == 128 && v == 128)) {
         return Refuse("FIA-C146", "query", given, "128, value 128 with query_rope");

@@ -45,7 +45,8 @@ Status CheckPackedLimits(const Scene& scene) {
         return Refuse("PFA-C24", "query", DTypeText(*scene.request.query), "bfloat16 with input_layout TND");
     }
     const bool documented = (d == 128 && v == 128) || (d == 192 && (v == 128 || v == 192));
-    const bool any = scene.extended() && d % 16 == 0 && d <= 256 && v % 16 == 0 && v <= 256;
+    const bool no_value = v == 0 && d != 0;
+    const bool any = scene.extended() && d % 16 == 0 && d <= 256 && v % 16 == 0 && v <= 256 && !no_value;
     if (!documented && !any) {
         return Refuse("PFA-C24", "query", Concat("head_dim ", d, ", value ", v),
                       "128 with value 128, or 192 with value 128 or 192, with input_layout TND");
