@@ -17,7 +17,6 @@ namespace {
 
 constexpr int64_t kHeadsMax = 65535;
 constexpr int64_t kSequencesMax = int64_t(1) << 24;
-constexpr int64_t kTilesMax = int64_t(UINT32_MAX);
 
 Status NoPlan(const AttentionProblem& problem, const std::string& what, int64_t given, int64_t limit) {
     Status status;

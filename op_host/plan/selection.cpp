@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "common/integers.h"
+#include "plan/tiling.h"
 #include "plan/visible_keys.h"
 
 namespace ascend_attention {
 namespace {
 
-constexpr int64_t kTilesMax = int64_t(UINT32_MAX);
 // Bits of a list are made by comparisons of 128 values.
 constexpr int64_t kListStep = 128;
 constexpr int64_t kWordBits = 64;

@@ -25,6 +25,8 @@ const Geometry* GeometryOf(int64_t head_dim, int64_t value_head_dim);
 
 // Smallest SoC: tiles are sized as if it were the only one.
 constexpr int64_t kCoresAtLeast = 20;
+// A plan counts its tiles in 32 bits.
+constexpr int64_t kTilesMax = int64_t(UINT32_MAX);
 
 // Query heads that are folded into the rows of one tile: 1, or all that share a key head.
 int64_t ChooseFold(const AttentionProblem& problem);
