@@ -41,14 +41,22 @@ private:
     AscendC::GlobalTensor<uint64_t> costs_;
 };
 
-// The lists that one of `cores` vector cores makes: neighbours, in whole groups of eight, so that pairs stay together.
+// The lists that one of `cores` vector cores makes: neighbours, an even number, so that pairs stay together.
 struct ListChunk {
     uint32_t begin;
     uint32_t end;
 };
-__aicore__ inline ListChunk ListChunkOf(uint32_t lists, uint32_t core, uint32_t cores) {
+__aicore__ inline uint64_t ListChunkSize(uint32_t lists, uint32_t cores) {
     const uint64_t share = (uint64_t(lists) + cores - 1) / cores;
-    const uint64_t size = (share + 7) / 8 * 8;
+    return (share + 1) / 2 * 2;
+}
+// How many of the vector cores make any.
+__aicore__ inline uint32_t ListChunks(uint32_t lists, uint32_t cores) {
+    const uint64_t size = ListChunkSize(lists, cores);
+    return uint32_t((lists + size - 1) / size);
+}
+__aicore__ inline ListChunk ListChunkOf(uint32_t lists, uint32_t core, uint32_t cores) {
+    const uint64_t size = ListChunkSize(lists, cores);
     const uint64_t begin = size * core;
     ListChunk chunk;
     chunk.begin = begin < lists ? uint32_t(begin) : lists;

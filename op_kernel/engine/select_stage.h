@@ -51,7 +51,9 @@ public:
                 list += uint32_t(rows.count);
             }
         }
-        StoreCost(cost);
+        if (chunk.begin < chunk.end) {
+            StoreCost(cost);
+        }
         AscendC::CrossCoreSetFlag<kAllVectorsMode, PIPE_MTE3>(CrossCoreFlag::kVectorsWaitForLists);
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorsWaitForLists);
         AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE3>(CrossCoreFlag::kCubeWaitsForLists);

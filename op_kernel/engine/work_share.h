@@ -12,9 +12,9 @@ namespace ascend_attention {
 
 class WorkShare {
 public:
-    // `chunks`: vector cores of the launch.
-    __aicore__ inline WorkShare(const PlanReader& reader, const KeyLists& lists, uint32_t chunks)
-        : reader_(reader), lists_(lists), chunks_(chunks) {}
+    // `vectors`: vector cores of the launch.
+    __aicore__ inline WorkShare(const PlanReader& reader, const KeyLists& lists, uint32_t vectors)
+        : reader_(reader), lists_(lists), vectors_(vectors) {}
 
     __aicore__ inline CoreRange Of(uint32_t core) const {
         CoreRange range;
@@ -23,12 +23,13 @@ public:
             reader_.Range(core, range);
             return range;
         }
+        const uint32_t chunks = ListChunks(plan.selected.list_count, vectors_);
         int64_t total = 0;
-        for (uint32_t chunk = 0; chunk < chunks_; ++chunk) {
+        for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
             total += lists_.Cost(chunk);
         }
-        const Place begin = FirstFrom(ShareBegin(total, core));
-        const Place end = FirstFrom(ShareBegin(total, core + 1));
+        const Place begin = FirstFrom(ShareBegin(total, core), chunks);
+        const Place end = FirstFrom(ShareBegin(total, core + 1), chunks);
         range.sequence = begin.sequence;
         range.head = begin.head;
         range.tile = begin.tile;
@@ -52,10 +53,10 @@ private:
     }
 
     // The first row tile with at least `cost` before it.
-    __aicore__ inline Place FirstFrom(int64_t cost) const {
+    __aicore__ inline Place FirstFrom(int64_t cost, uint32_t chunks) const {
         uint32_t chunk = 0;
         int64_t before = 0;
-        for (int64_t next = 0; chunk < chunks_; ++chunk, before = next) {
+        for (int64_t next = 0; chunk < chunks; ++chunk, before = next) {
             next = before + lists_.Cost(chunk);
             if (next > cost) {
                 break;
@@ -63,7 +64,7 @@ private:
         }
         const AttentionPlan& plan = reader_.Plan();
         const uint32_t lists = plan.selected.list_count;
-        uint32_t list = ListChunkOf(lists, chunk, chunks_).begin;
+        uint32_t list = ListChunkOf(lists, chunk, vectors_).begin;
         SequencePlan sequence = {};
         Place place = {0, 0, 0, 0};
         place.sequence = reader_.SequenceOfList(list < lists ? list : lists - 1);
@@ -95,7 +96,7 @@ private:
 
     const PlanReader& reader_;
     const KeyLists& lists_;
-    uint32_t chunks_;
+    uint32_t vectors_;
 };
 
 }  // namespace ascend_attention

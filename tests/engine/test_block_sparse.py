@@ -7,8 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.bsa_cases import BsaCase, draw_case, run_and_judge
+import torch
+from helpers.bsa_cases import BsaCase, draw_case, run, run_and_judge, variant
+from helpers.doors import same_bits, to_torch
 from helpers.fia_case_file import read_cases
+
+import ascend_attention
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance" / "bsa_kernel"
 CASES = [case for path in sorted(CONFORMANCE.glob("*.txt")) for case in read_cases(path, BsaCase)]
@@ -22,3 +26,48 @@ def test_conformance(case: BsaCase) -> None:
 @pytest.mark.samples(40, full=4000)
 def test_draws(sample_rng: np.random.Generator) -> None:
     run_and_judge(draw_case(sample_rng), cores=int(sample_rng.integers(0, 25)))
+
+
+def bytes_read(case: BsaCase, selected: list[int]) -> int:
+    """From global memory, by one row tile whose row of the map selects these blocks."""
+    arguments = case.arguments(False)
+    arguments["block_sparse_mask"] = np.zeros((1, 1, 1, case.key_length // 128), np.int8)
+    arguments["block_sparse_mask"][..., selected] = 1
+    with ascend_attention.simulator() as run:
+        ascend_attention.block_sparse_attention_v2(**arguments)
+    return int(run.report.launches[0].global_bytes_read)
+
+
+def test_only_selected_blocks_are_loaded() -> None:
+    long = BsaCase("long", query_length=16, key_length=64 * 128)
+    three, four = bytes_read(long, [1, 20, 21]), bytes_read(long, [1, 20, 21, 60])
+    keys, scores = 128 * 64 * 2, 16 * 128
+    assert four - three == 2 * keys + scores * 4 + scores * 2  # K and V; the vector cores' S, the cube core's P
+    # Forty-seven blocks more that nobody selects: the map's bytes alone.
+    short = variant(long, name="short", key_length=17 * 128)
+    assert 0 < four - bytes_read(short, [1, 3, 4, 7]) < 256
+
+
+def test_neighbours_that_agree_share_loads() -> None:
+    pair = BsaCase("pair", query_length=256, key_length=1024, pattern="all", heads=40)
+    half = variant(pair, name="half", pattern="random", density=0.5)
+    shared, alone = (run(case, "fast")[1].launches[0].global_bytes_read for case in (pair, half))
+    # Half the pairs of rows and keys, in products and loads alike; the loads of K and V are those of whole pairs.
+    assert 0.5 < alone / shared < 0.72
+
+
+def test_results_do_not_depend_on_cores_threads_or_mode() -> None:
+    case = BsaCase("same", "TND", heads=3, lengths=(300, 1, 77), key_lengths=(600, 130, 0), block_x=48, density=0.4)
+    arguments = {name: to_torch(value) for name, value in case.arguments().items()}
+    results = [run(case, mode, soc, cores)[0] for mode, soc, cores in
+               (("fast", "Ascend910B2", 0), ("fast", "Ascend910B4", 0), ("fast", "Ascend910B2", 5),
+                ("checked", "Ascend910B2", 1))]  # fmt: skip
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)  # the doors for tensors run the machine on as many
+            results.append([x.numpy() for x in ascend_attention.block_sparse_attention_v2(**arguments)])
+    finally:
+        torch.set_num_threads(before)
+    for result in results[1:]:
+        assert all(same_bits(a, b) for a, b in zip(result, results[0], strict=True))

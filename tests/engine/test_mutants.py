@@ -16,6 +16,9 @@ from ascend_attention._settings import synchronisation
 CUBE = "engine/cube_stages.h"
 SOFTMAX = "engine/softmax_stage.h"
 OUTPUT = "engine/output_stage.h"
+SELECT = "engine/select_stage.h"
+WALK = "engine/tile_walk.h"
+SHARE = "engine/work_share.h"
 COMBINE = "engine/combine_stage.h"
 FINISH = "engine/finished_rows.h"
 SOURCE = "engine/key_source.h"
@@ -79,6 +82,16 @@ MUTANTS = [
     ({"wrong-result"}, Mutant("bias of every sequence is the first one's", (
         Edit(SOFTMAX, "plan_.bias, step.tile.sequence.bias,", "plan_.bias, MUTANT ? 0 : step.tile.sequence.bias,"),),
         ("bias",))),
+    ({"bounds"}, Mutant("a short last block is taken for a whole one", (
+        Edit(SELECT, "missing = blocks *", "missing = MUTANT ? 0 : blocks *"),), ("selected",))),
+    ({"wrong-result"}, Mutant("hidden blocks between selected ones are loaded", (
+        Edit(SOURCE, "selection_.Block(++entry) == next;", "(selection_.Block(++entry) == next || (MUTANT));"),),
+        ("selected",))),
+    ({"wrong-result"}, Mutant("neighbours are taken to have one list", (
+        Edit(WALK, "lists_->SameAsBefore(", "(MUTANT) || lists_->SameAsBefore("),), ("selected",))),
+    ({"wrong-result"}, Mutant("a row tile between two cores is nobody's", (
+        Edit(SHARE, "end.number - begin.number;",
+             "end.number - begin.number - (MUTANT && end.number > begin.number ? 1 : 0);"),), ("selected",))),
 ]  # fmt: skip
 
 

@@ -17,8 +17,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ascend_attention
+from ascend_attention.precision import compare_fused_infer_attention_score_v2
+from helpers.bsa_cases import BsaCase, judge
 from helpers.fia_cases import FiaCase
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,21 +43,19 @@ PROGRAM = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
 import ascend_attention
-from helpers.engine_mutants import CASES, SOC
-from ascend_attention.precision import compare_fused_infer_attention_score_v2 as judge
+from helpers.engine_mutants import CASES, SOC, called, is_right
 for number, names in enumerate(json.loads(sys.argv[2])):
     os.environ["ENGINE_MUTANT"] = str(number)
     kinds, texts = [], []
     for name in names:
-        arguments = CASES[name].arguments()
         try:
-            with ascend_attention.contract(CASES[name].contract), ascend_attention.simulator(mode="checked", soc=SOC):
-                result = ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
+            with ascend_attention.simulator(mode="checked", soc=SOC):
+                result = called(CASES[name])
         except ascend_attention.SimulatorError as error:
             kinds += [finding["kind"] for finding in error.findings]
             texts.append(str(error))
         else:
-            kinds.append("passed" if judge(result, **arguments).passed else "wrong-result")
+            kinds.append("passed" if is_right(CASES[name], result) else "wrong-result")
     print(json.dumps([sorted(set(kinds)), "\\n".join(texts)]), flush=True)
 """
 
@@ -78,7 +79,22 @@ CASES = {
                     list_lengths=(90, 40)),
     # A last strip of channels that is half full.
     "odd": FiaCase("odd", "BNSD", num_query_heads=2, query_length=1, key_length=90, head_dim=24),
+    # Selected keys: a short last block, row tiles that share loads and others that do not.
+    "selected": BsaCase("selected", heads=10, query_length=200, key_length=700, block_x=32, density=0.6),
 }  # fmt: skip
+
+
+def called(case: FiaCase | BsaCase) -> Any:
+    if isinstance(case, BsaCase):
+        return ascend_attention.block_sparse_attention_v2(**case.arguments())
+    with ascend_attention.contract(case.contract):
+        return ascend_attention.npu_fused_infer_attention_score_v2(**case.arguments())
+
+
+def is_right(case: FiaCase | BsaCase, result: Any) -> bool:
+    if isinstance(case, BsaCase):
+        return not judge(case, result)
+    return compare_fused_infer_attention_score_v2(result, **case.arguments()).passed
 
 
 @dataclass(frozen=True)

@@ -203,14 +203,14 @@ def judged(lines: Sequence[Line]) -> list[tuple[Target, dict[str, float]]]:
     return [(target, found) for target, found in values if found is not None]
 
 
-def write_table(document: Path, table: str) -> None:
+def write_table(document: Path, table: str, begins: str = TABLE_BEGINS, ends: str = TABLE_ENDS) -> None:
     """Puts the table between its two marks."""
     text = document.read_text(encoding="utf-8")
-    if TABLE_BEGINS not in text or TABLE_ENDS not in text.split(TABLE_BEGINS)[1]:
-        raise SystemExit(f"{document} has no place for the table: {TABLE_BEGINS.strip()} and {TABLE_ENDS.strip()}")
-    before, rest = text.split(TABLE_BEGINS)
-    after = rest.split(TABLE_ENDS)[1]
-    document.write_text(f"{before}{TABLE_BEGINS}```text\n{table}\n```\n{TABLE_ENDS}{after}", encoding="utf-8")
+    if begins not in text or ends not in text.split(begins)[1]:
+        raise SystemExit(f"{document} has no place for the table: {begins.strip()} and {ends.strip()}")
+    before, rest = text.split(begins)
+    _, after = rest.split(ends, 1)
+    document.write_text(f"{before}{begins}```text\n{table}\n```\n{ends}{after}", encoding="utf-8")
 
 
 def as_json(soc: str, costs: str, lines: Sequence[Line]) -> dict[str, Any]:
