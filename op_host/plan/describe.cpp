@@ -76,7 +76,7 @@ void DescribeHeader(std::ostream& out, const AttentionPlan& header) {
     out << ", value " << header.value_head_dim << "; tiles of " << header.tile_keys << " keys, " << header.row_group
         << " row tiles together; scale " << header.scale << "; mask " << YesNo(header.has_mask) << ", bias "
         << YesNo(header.has_bias) << ", sink " << YesNo(header.has_sink) << ", lse " << YesNo(header.writes_lse)
-        << "\n";
+        << (header.heads_apart ? "; each head on cores of its own" : "") << "\n";
     out << "  strides (head, row):";
     DescribeStrides(out, "query", header.query);
     if (header.rope_dim > 0) {

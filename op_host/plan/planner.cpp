@@ -226,6 +226,45 @@ int64_t PlanCycles(const AttentionPlan& plan, const std::vector<SequencePlan>& s
     return std::max(busiest, bytes / kHbmBytesPerCycle) + (cut ? kCombineCycles : 0);
 }
 
+// Whether each head gets cores of its own. Keys that lie by token in rows shorter than a line of L2 share lines with
+// those of the heads beside them: cores that read them at the same time bring each line from HBM once, one core that
+// takes head after head leaves HBM idle while it finds the second in L2. Every core then has to be at the same
+// sequences as those of the other heads, so they have to share the cores evenly.
+bool KeepsHeadsApart(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
+    constexpr int64_t kLineElements = 256;  // of 16 bits in 512 bytes
+    const bool tensor = plan.key_placement == KeyPlacement::kDense || plan.key_placement == KeyPlacement::kPagedRows;
+    const bool shares_lines = plan.key.head < kLineElements && plan.key.head < plan.key.row;
+    return tensor && shares_lines && plan.heads_per_key_head == 1 && plan.head_count > 1 &&
+           cores % plan.head_count == 0 &&
+           std::all_of(sequences.begin(), sequences.end(), [](const SequencePlan& s) { return s.tile_count == 1; });
+}
+
+// SplitTiles or SplitKeys, of all heads or of one after the other.
+Split SplitWork(decltype(SplitTiles)* split, const std::vector<SequencePlan>& sequences, int64_t cores,
+                AttentionPlan* plan) {
+    plan->heads_apart = KeepsHeadsApart(*plan, sequences, cores) ? 1 : 0;
+    if (plan->heads_apart == 0) {
+        return split(*plan, sequences, cores);
+    }
+    AttentionPlan one_head = *plan;
+    one_head.head_count = 1;
+    const Split part = split(one_head, sequences, cores / plan->head_count);
+    Split whole = part;
+    for (uint32_t head = 1; head < plan->head_count; ++head) {
+        const uint32_t first_core = uint32_t(whole.cores.size());
+        for (CoreRange range : part.cores) {
+            range.head = head;
+            whole.cores.push_back(range);
+        }
+        for (CombineTask task : part.combine) {
+            task.head = head;
+            task.first_core += first_core;
+            whole.combine.push_back(task);
+        }
+    }
+    return whole;
+}
+
 // Where whole tiles leave cores without work: tiles as high as they can be, cut along their keys.
 void CutIfWorthIt(const Soc& soc, int64_t key_limit, AttentionPlan* header, std::vector<SequencePlan>* sequences,
                   Split* split) {
@@ -237,7 +276,7 @@ void CutIfWorthIt(const Soc& soc, int64_t key_limit, AttentionPlan* header, std:
     CutRows(cut_header, kTileRowsMax, &cut_sequences);
     cut_header.row_group = 1;
     cut_header.tile_keys = uint32_t(ChooseCutTileKeys(cut_header, cut_sequences, key_limit));
-    Split cut = SplitKeys(cut_header, cut_sequences, std::min<int64_t>(soc.aic_count, kPartsMax));
+    Split cut = SplitWork(SplitKeys, cut_sequences, std::min<int64_t>(soc.aic_count, kPartsMax), &cut_header);
     const int64_t whole_cycles = PlanCycles(*header, *sequences, *split);
     const int64_t cut_cycles = PlanCycles(cut_header, cut_sequences, cut);
     if (!cut.combine.empty() && cut_cycles + cut_cycles / kWorthIt < whole_cycles) {
@@ -296,7 +335,7 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     if (selected) {  // the device splits
         split.cores.resize(size_t(std::min(soc.aic_count, int(std::min<int64_t>(tiles, INT32_MAX)))));
     } else {
-        split = SplitTiles(header, sequences, soc.aic_count);
+        split = SplitWork(SplitTiles, sequences, soc.aic_count, &header);
         CutIfWorthIt(soc, key_limit, &header, &sequences, &split);
     }
     header.core_count = uint32_t(split.cores.size());

@@ -225,12 +225,14 @@ private:
         tiles_left_ -= uint32_t(tiles);
         while (tiles_left_ > 0 && tile_ >= next_sequence_.tile_count) {
             tile_ = 0;
-            ++head_;
-            if (head_ == reader_->Plan().head_count) {
+            if (reader_->Plan().heads_apart == 0) {
+                if (++head_ < reader_->Plan().head_count) {
+                    continue;
+                }
                 head_ = 0;
-                ++sequence_index_;
-                reader_->Sequence(sequence_index_, next_sequence_);
             }
+            ++sequence_index_;
+            reader_->Sequence(sequence_index_, next_sequence_);
         }
     }
 

@@ -56,7 +56,7 @@ constexpr int32_t kSameList = int32_t(1) << 30;  // only set where the pair of r
 struct AttentionPlan {
     uint32_t core_count;      // AI cores that have work; also the launch's block count
     uint32_t sequence_count;  // SequencePlan entries (rows that only have to be zeroed are entries with key_length 0)
-    uint32_t combine_count;   // CombineTask entries: row tiles whose keys are split between cores
+    uint32_t heads_apart;     // each core has work of one head, and goes through that head's sequences
     uint32_t head_count;      // heads a sequence is split into: query heads, or KV heads when groups are folded
     uint32_t group_fold;      // query heads folded into the rows of one tile (1 = not folded)
     uint32_t heads_per_key_head;  // key head = head / heads_per_key_head (1 when folded)
@@ -85,7 +85,7 @@ struct AttentionPlan {
     uint32_t has_sink;  // learnable_sink, bfloat16, one per query head
     uint32_t writes_lse;
     float scale;
-    uint32_t unused;          // records are read in words of 64 bits
+    uint32_t combine_count;   // CombineTask entries: row tiles whose keys are split between cores
     int64_t workspace_parts;  // bytes from the start of the workspace to the partial results of split row tiles
     HeadStrides output;
     HeadStrides lse;
@@ -124,7 +124,8 @@ struct SequencePlan {
     uint32_t unused;
 };
 
-// The work of one AI core: `tile_total` consecutive tiles, in the order sequence, head, tile, starting here. Of the
+// The work of one AI core: `tile_total` consecutive tiles, in the order sequence, head, tile (with heads_apart head,
+// sequence, tile), starting here. Of the
 // first tile only the keys from key_begin on, of the last one only those before key_end: a cut lies a whole number of
 // key tiles behind the first key that the row tile sees. Tiles are only cut when row_group is 1. Where keys are
 // selected the ranges in the plan are empty: the device finds them.

@@ -56,7 +56,9 @@ inline std::map<TileName, TileWork> WalkPlan(const Plan& plan, const std::string
             tile.parts.push_back(part);
             if (++at.tile == uint32_t(sequence.tile_count)) {
                 at.tile = 0;
-                if (++at.head == header.head_count) {
+                if (header.heads_apart != 0) {
+                    ++at.sequence;
+                } else if (++at.head == header.head_count) {
                     at.head = 0;
                     ++at.sequence;
                 }

@@ -115,6 +115,7 @@ AttentionProblem RandomProblem(std::mt19937& random) {
 void TestRandomPlans(std::mt19937& random) {
     const char* socs[] = {"Ascend910B2", "Ascend910B4", "Ascend910_9391"};
     int cut = 0;
+    int apart = 0;
     for (int round = 0; round < 400; ++round) {
         const AttentionProblem problem = RandomProblem(random);
         const Soc soc = SocOf(socs[round % 3]);
@@ -125,8 +126,10 @@ void TestRandomPlans(std::mt19937& random) {
         CheckLimits(problem, plan, soc, context);
         CheckCoverage(problem, plan, context);
         cut += plan.header().combine_count > 0;
+        apart += plan.header().heads_apart;
     }
     CHECK_CONTEXT(cut > 40 && cut < 360, std::to_string(cut));  // both ways to split are tried
+    CHECK_CONTEXT(apart > 10, std::to_string(apart));
 }
 
 // Decode with fewer tiles than cores: all cores work, as evenly as key tiles allow.
@@ -157,6 +160,45 @@ void TestCutDecode() {
             }
             const int64_t busiest = *std::max_element(keys.begin(), keys.end());
             CHECK_CONTEXT(busiest * soc.aic_count <= total + total / 8, Concat(busiest, " of ", total, "\n", context));
+        }
+    }
+}
+
+// Decode over keys that lie by token in rows of half a line or less: each head has cores of its own, so many for each.
+void TestHeadsApart() {
+    const struct {
+        int64_t heads, key_heads, dim, batch, query_length;
+        const char* soc;
+        bool by_token, apart;
+    } rows[] = {
+        {64, 8, 128, 32, 1, "Ascend910B2", true, true},  {64, 8, 128, 32, 4, "Ascend910B2", true, true},
+        {16, 4, 64, 3, 1, "Ascend910B2", true, true},    {64, 8, 128, 1, 1, "Ascend910B2", true, true},
+        {24, 24, 128, 5, 1, "Ascend910B2", true, true},  {64, 8, 128, 32, 1, "Ascend910B2", false, false},
+        {64, 8, 256, 32, 1, "Ascend910B2", true, false},  // whole lines
+        {64, 8, 128, 32, 1, "Ascend910B4", true, false},  // 20 cores
+        {64, 1, 128, 32, 1, "Ascend910B2", true, false}, {64, 8, 128, 2, 300, "Ascend910B2", true, false},
+    };
+    for (const auto& row : rows) {
+        AttentionProblem problem = MakeProblem(row.heads, row.key_heads, row.dim);
+        if (!row.by_token) {
+            problem.key = problem.value = {row.dim * 4096, row.dim};
+        }
+        for (int64_t b = 0; b < row.batch; ++b) {
+            problem.sequences.push_back(MakeSequence(row.query_length, 2000 + b % 3 * 700));
+        }
+        const Soc soc = SocOf(row.soc);
+        Plan plan;
+        CHECK(MakePlan(problem, soc, &plan).ok());
+        const std::string context = Describe(plan);
+        CheckLimits(problem, plan, soc, context);
+        CheckCoverage(problem, plan, context);
+        CHECK_EQ_CONTEXT(plan.header().heads_apart != 0, row.apart, context);
+        CHECK_EQ_CONTEXT(context.find("each head on cores of its own") != std::string::npos, row.apart, context);
+        for (uint32_t core = 0; row.apart && core < plan.header().core_count; ++core) {
+            const uint32_t each = plan.header().core_count / plan.header().head_count;
+            CHECK_EQ_CONTEXT(plan.cores()[core].head, core / each, context);
+            CHECK_EQ_CONTEXT(plan.cores()[core].sequence, plan.cores()[core % each].sequence, context);
+            CHECK_EQ_CONTEXT(plan.cores()[core].key_end, plan.cores()[core % each].key_end, context);
         }
     }
 }
@@ -382,6 +424,7 @@ int main() {
     std::mt19937 random(seed);
     TestRandomPlans(random);
     TestCutDecode();
+    TestHeadsApart();
     TestSocHasNoSay(random);
     TestFold();
     TestTileKeys();
