@@ -11,9 +11,6 @@
 
 namespace ascend_attention {
 
-// Tiles are numbered in 32 bits.
-constexpr int64_t kTilesMax = int64_t(UINT32_MAX);
-
 // Cuts the rows of every sequence into tiles of at most `row_limit`, numbers tiles and lists, and says how many lists
 // there are and how long they are. Returns how many tiles there are; no more is done when they are too many for a plan.
 int64_t CutBlocksOfRows(const AttentionProblem& problem, int64_t row_limit, SelectedKeys* selected,

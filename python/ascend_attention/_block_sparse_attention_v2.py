@@ -67,11 +67,11 @@ def block_sparse_attention_v2(
 
     The arguments are those of the C interface's first phase, ``aclnnBlockSparseAttentionV2GetWorkspaceSize``, in snake
     case without "Optional", and so are the rules. Rule ids (BSA-C...) in refusals are rows of docs/constraints.md.
-    ``simulator(soc=...)`` says which product's rules hold: Atlas A2 and A3, or Ascend 950 ("Ascend950PR_9589"), the
-    only one with float8 inputs; there are no kernels for that product.
+    Only the blocks that the map selects are loaded and computed; the map is read on the device (docs/engine.md).
 
-    Not built yet: a call that has something to compute is checked and then refused as AttentionNotSupported.
-    ``ascend_attention.golden.block_sparse_attention_v2`` computes it.
+    ``simulator(soc=...)`` says which product's rules hold: Atlas A2 and A3, or Ascend 950 ("Ascend950PR_9589"), the
+    only one with float8 inputs. There are no kernels for that product: such calls are checked and then refused as
+    AttentionNotSupported; ``ascend_attention.golden.block_sparse_attention_v2`` computes them.
 
     Takes torch tensors (CPU) or NumPy arrays, all of one kind and contiguous, and returns the same kind. bfloat16 and
     float8_e4m3fn arrays are those of ``ml_dtypes``. B is the batch, S a padded length, N1 and N2 the heads of query and
@@ -83,7 +83,8 @@ def block_sparse_attention_v2(
         key: dtype and layout of query, with N2 heads.
         value: dtype and shape of key.
         block_sparse_mask: required; int8, (B, N1, ceil(S_q / block_shape[0]), ceil(S_kv / block_shape[1])), 1 for each
-            block to compute, 0 to skip. "TND": of the longest sequence.
+            block to compute, 0 to skip. "TND": of the longest sequence. What it says of blocks beyond a sequence's
+            length has no effect.
         atten_mask: None.
         block_shape: rows of query and of key per block, both above 0, the second a multiple of 128; further entries
             are ignored. None: [128, 128]. float8: [128, 256] or [128, 512], and required.
@@ -97,7 +98,8 @@ def block_sparse_attention_v2(
         num_key_value_heads: N2, a divisor of N1. Query head h reads key head h // (N1 / N2).
         mask_type: 0.
         scale_value: factor of Q K^T, usually D ** -0.5; finite in float32.
-        inner_precise: 0 float32 softmax; 1 float16, for float16 inputs only; 4 mixed. Ascend 950: 4.
+        inner_precise: 0 float32 softmax; 1 float16, for float16 inputs only; 4 mixed. Ascend 950: 4. All three are the
+            same path here: scores and softmax in float32.
         block_size: 0.
         pre_tokens, next_tokens: 2147483647.
         softmax_lse_flag: 1: also give the logarithm of each row's softmax denominator; else 0.
@@ -106,10 +108,12 @@ def block_sparse_attention_v2(
         attention_out: shape and dtype of query; bfloat16 for float8 inputs. Rows that see no key are zeros.
         softmax_lse: float32, natural logarithm: (T, N1, 1), (B, N1, S, 1), (B, S, N1, 1); +inf for rows that see no
             key. With softmax_lse_flag 0 empty, shape (0,).
+        Rows beyond actual_seq_lengths are zeros, +inf in softmax_lse.
 
     Raises:
         AttentionError: a rule is broken: code 161001 (a required tensor is None) or 161002. Nothing was written.
         AttentionNotSupported: the document allows it, this package cannot do it yet: code 561003.
+        SimulatorError: the simulated kernel did something that the device would not survive.
         TypeError: an argument of the wrong Python type.
     """
     arguments: dict[str, Any] = {

@@ -7,6 +7,7 @@
 
 #include "common/text.h"
 #include "cpp/check.h"
+#include "plan/selection.h"
 #include "plan/split.h"
 #include "plan/visible_keys.h"
 
@@ -240,6 +241,56 @@ void TestCausalBalance() {
     CheckSplit(plan, {MakeSequence(2048, 2048, -int64_t(kBandLimit), 0, 1, 128)}, 20);
 }
 
+// Row tiles where keys are selected: every row in one tile, no tile in two blocks, tiles and lists numbered in turn.
+void TestBlocksOfRows(std::mt19937& random) {
+    for (int round = 0; round < 200; ++round) {
+        AttentionProblem problem;
+        problem.query_heads = Between(random, 1, 5);
+        problem.block_size = 128 * Between(random, 1, 4);
+        problem.query_block = Between(random, 1, 600);
+        std::vector<SequencePlan> sequences;
+        for (int64_t i = Between(random, 1, 5); i > 0; --i) {
+            sequences.push_back(MakeSequence(Between(random, 1, 900), random() % 4 ? Between(random, 1, 9000) : 0,
+                                             -int64_t(kBandLimit), kBandLimit, 1, 16));
+        }
+        const int64_t limit = 16 * Between(random, 1, 8);
+        SelectedKeys selected{};
+        const int64_t tiles = CutBlocksOfRows(problem, limit, &selected, &sequences);
+        int64_t tile_number = 0;
+        int64_t list_number = 0;
+        for (const SequencePlan& sequence : sequences) {
+            const std::string context = Concat("block ", problem.query_block, " rows ", sequence.query_length);
+            CHECK_EQ_CONTEXT(int64_t(sequence.first_tile), tile_number, context);
+            CHECK_EQ_CONTEXT(int64_t(sequence.first_list), list_number, context);
+            const int32_t rows_of_list = sequence.key_length > 0
+                                             ? int32_t(std::min<int64_t>(problem.query_block, sequence.query_length))
+                                             : sequence.query_length;
+            CHECK_EQ_CONTEXT(sequence.block_rows, rows_of_list, context);
+            int32_t row = 0;
+            std::vector<int32_t> of_block(size_t(ListsOfHead(sequence)));
+            for (int32_t tile = 0; tile < sequence.tile_count; ++tile) {
+                const SelectedRows rows = SelectedRowsOfTile(sequence, tile);
+                CHECK_EQ_CONTEXT(rows.begin, row, context);
+                CHECK_EQ_CONTEXT(rows.begin / rows_of_list, rows.block, context);
+                CHECK_EQ_CONTEXT((rows.begin + rows.count - 1) / rows_of_list, rows.block, context);
+                CHECK_EQ_CONTEXT(rows.count > 0 && rows.count <= limit, true, context);
+                row += rows.count;
+                ++of_block[size_t(rows.block)];
+            }
+            CHECK_EQ_CONTEXT(row, sequence.query_length, context);
+            for (size_t block = 0; block < of_block.size(); ++block) {
+                CHECK_EQ_CONTEXT(of_block[block], TilesOfBlock(sequence, int32_t(block)), context);
+            }
+            tile_number += sequence.tile_count * problem.query_heads;
+            list_number += ListsOfHead(sequence) * problem.query_heads;
+            CHECK_EQ_CONTEXT(int64_t(selected.list_words) * 64 * problem.block_size >= sequence.key_length, true,
+                             context);
+        }
+        CHECK_EQ_CONTEXT(tiles, tile_number, "tiles");
+        CHECK_EQ_CONTEXT(int64_t(selected.list_count), list_number, "lists");
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -249,5 +300,6 @@ int main() {
     TestVisibleKeys(random);
     TestSplit(random);
     TestCausalBalance();
+    TestBlocksOfRows(random);
     return check::Result();
 }

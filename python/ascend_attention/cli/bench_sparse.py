@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What timed mode predicts for block-sparse attention, by block shape and density. Modelled, not measured.
 
-The maps are random: every row of blocks selects the same number of blocks of keys, each query head and row its own ones.
+The maps are random: every row of blocks selects the same number of blocks of keys, each head and row its own ones.
 Efficiency is density times the time of our dense attention of the same shape, over the time. The pre-pass, which turns
 the map into key lists, is part of the time; its own column says when the last core has begun to load its first keys.
 Every launch starts with a cold L2, and the kernel's head cost is in no column.
