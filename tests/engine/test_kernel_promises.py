@@ -27,6 +27,9 @@ WAYS = {
                        key_length=700, head_dim=48, sparse_mode=3, mask_shape="SS"),
     "one row": FiaCase("one row", "BSH", batch=3, num_query_heads=4, num_key_value_heads=1, query_length=1,
                        key_length=6000, head_dim=32, actual_seq_kvlen=(6000, 700, 1)),
+    # Keys of neighbouring heads share lines: with 20 or 24 cores each head has its own.
+    "heads apart": FiaCase("heads apart", "BSH", "bfloat16", batch=3, num_query_heads=8, num_key_value_heads=2,
+                           query_length=1, key_length=6000, head_dim=32, actual_seq_kvlen=(6000, 700, 2)),
     "few rows": FiaCase("few rows", "BNSD", "bfloat16", batch=2, num_query_heads=2, query_length=5, head_dim=32,
                         sparse_mode=3, mask_shape="SS", actual_seq_kvlen=(5999, 3200), storage="BNBD"),
     "packed": FiaCase("packed", "TND", "bfloat16", num_query_heads=4, num_key_value_heads=1, head_dim=128,
