@@ -83,8 +83,8 @@ def block_sparse_attention_v2(
         key: dtype and layout of query, with N2 heads.
         value: dtype and shape of key.
         block_sparse_mask: required; int8, (B, N1, ceil(S_q / block_shape[0]), ceil(S_kv / block_shape[1])), 1 for each
-            block to compute, 0 to skip (any other value counts as 1; the golden model refuses it). "TND": of the longest
-            sequence. What it says of blocks beyond a sequence's length has no effect.
+            block to compute, 0 to skip (any other value counts as 1; the golden model refuses it). "TND": of the
+            longest sequence. What it says of blocks beyond a sequence's length has no effect.
         atten_mask: None.
         block_shape: rows of query and of key per block, both above 0, the second a multiple of 128; further entries
             are ignored. None: [128, 128]. float8: [128, 256] or [128, 512], and required.
