@@ -128,7 +128,7 @@ public:
         const int32_t buffer = probs_loaded_++ % kProbBuffers;
         const int32_t rows = RoundUp(step.Rows().rows, kFractal);
         const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kProbSlotBytes / sizeof(T));
+        const int64_t slot = int64_t(step.step % Heads::kProbSlots) * (Heads::kProbSlotBytes / sizeof(T));
         AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(CubeEvent::kProbs + buffer);
         AscendC::DataCopy(Probs(buffer), probs_[slot + int64_t(piece) * kCubeStep * rows],
                           AscendC::DataCopyParams(1, uint16_t(CeilDiv(keys, kFractal) * rows), 0, 0));

@@ -176,7 +176,7 @@ private:
                 }
             }
         }
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kPartialSlotBytes / sizeof(float));
+        const int64_t slot = int64_t(step.step % Heads::kPartialSlots) * (Heads::kPartialSlotBytes / sizeof(float));
         products_.StoreProduct(product, partial_[slot + pass * kCubeStep], rows, columns,
                                RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
     }

@@ -12,6 +12,7 @@ struct CrossCoreFlag {
     static constexpr uint16_t kVectorWaitsForScores = 0;   // FIX wrote S of a step to its ring slot
     static constexpr uint16_t kCubeWaitsForProbs = 1;      // MTE3 of both vector cores wrote P of a step
     static constexpr uint16_t kVectorWaitsForPartial = 2;  // FIX wrote P V of a step
+    static constexpr uint16_t kCubeWaitsForUpdate = 4;  // MTE2 of both vector cores read P V of a step: wide heads only
     // Between the vector cores of the whole launch (mode 0), once at the end: MTE3 of all wrote their partial results.
     static constexpr uint16_t kVectorsWaitForParts = 3;
     // Once at the start, where keys are selected: MTE3 of all vector cores (mode 0) wrote their key lists; and the same

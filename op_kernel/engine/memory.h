@@ -119,8 +119,8 @@ static_assert(sizeof(UbMemory<WideHeads>) <= 184 * 1024 - 256, "UB, wide heads")
 template <typename Heads>
 struct CoreWorkspace {
     uint8_t scores[Heads::kRingSlots][Heads::kScoreSlotBytes];
-    uint8_t probs[Heads::kRingSlots][Heads::kProbSlotBytes];
-    uint8_t partial[Heads::kRingSlots][Heads::kPartialSlotBytes];
+    uint8_t probs[Heads::kProbSlots][Heads::kProbSlotBytes];
+    uint8_t partial[Heads::kPartialSlots][Heads::kPartialSlotBytes];
 };
 static_assert(sizeof(CoreWorkspace<NarrowHeads>) == NarrowHeads::kCoreWorkspaceBytes, "workspace of one core");
 static_assert(sizeof(CoreWorkspace<WideHeads>) == WideHeads::kCoreWorkspaceBytes, "workspace of one core");

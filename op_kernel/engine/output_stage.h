@@ -34,6 +34,9 @@ public:
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
             Update(step, rows, begin, Min(rows.count - begin, chunk_rows));
         }
+        if constexpr (Heads::kPartialIsAcknowledged) {
+            AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE2>(CrossCoreFlag::kCubeWaitsForUpdate);
+        }
         const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, finished_.Pitch());
         if (finishes) {
             finished_.Write(head_rows, accumulator, buffers_.RunningMax(step), buffers_.RunningSum(step));
@@ -63,7 +66,7 @@ private:
         const int32_t columns = finished_.Columns();
         const int32_t pitch = finished_.Pitch();
         const int32_t slot_pitch = RoundUp(columns, kCubeStep);
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kPartialSlotBytes / sizeof(float));
+        const int64_t slot = int64_t(step.step % Heads::kPartialSlots) * (Heads::kPartialSlotBytes / sizeof(float));
         const AscendC::DataCopyParams params(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
                                              uint16_t((slot_pitch - columns) / kFloatsPerBlock),
                                              uint16_t((pitch - columns) / kFloatsPerBlock));

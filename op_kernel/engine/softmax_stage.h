@@ -192,7 +192,7 @@ private:
         }
         buffers_.StoreIsFilled(buffer);
         const int32_t tile_rows = RoundUp(step.Rows().rows, kFractal);
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kProbSlotBytes / sizeof(T));
+        const int64_t slot = int64_t(step.step % Heads::kProbSlots) * (Heads::kProbSlotBytes / sizeof(T));
         const AscendC::DataCopyParams params(uint16_t(CeilDiv(step.KeyCount(), kFractal)), uint16_t(count),
                                              uint16_t(strip - count), uint16_t(tile_rows - count));
         AscendC::DataCopy(probs_[slot + int64_t(tile_row) * kFractal], probs, params);

@@ -175,7 +175,7 @@ public:
     // P of a step lies in its slot as it will in L1: strips of 16 keys, each all rows.
     __aicore__ inline void LoadProbs(const TileStep& step) {
         const int32_t rows = RoundUp(step.Rows().rows, kFractal);
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kProbSlotBytes / sizeof(T));
+        const int64_t slot = int64_t(step.step % Heads::kProbSlots) * (Heads::kProbSlotBytes / sizeof(T));
         AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs);
         AscendC::DataCopy(Memory(offsetof(WideL1Memory, probs)), probs_[slot],
                           AscendC::DataCopyParams(1, uint16_t(CeilDiv(step.KeyCount(), kFractal) * rows), 0, 0));

@@ -29,6 +29,9 @@ public:
     __aicore__ inline void Finish() {
         loads_.Finish();
         products_.Finish();
+        if (has_worked_) {
+            AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForUpdate);
+        }
     }
 
     // The first half of S of a step; all of it when no step precedes it. P of the step before is fetched on the way.
@@ -43,6 +46,7 @@ public:
             ScorePiece(step, half - 1, true);
         }
         lead_ = step;
+        has_worked_ = true;
     }
 
     // P V of a step, with the second half of S of the step that leads, if one does.
@@ -144,6 +148,9 @@ private:
                 products_.LoadValueRight(l0, values, 0, keys, width);
                 products_.Multiply(products[i], l0, rows, width, keys, piece == 0);
                 if (piece == pieces - 1) {
+                    if (pass == 0 && i == 0 && step.step > 0) {
+                        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForUpdate);
+                    }
                     StorePartial(step, products[i], begin + i * kCubeStep, width);
                 }
             }
@@ -155,7 +162,7 @@ private:
     }
 
     __aicore__ inline void StorePartial(const TileStep& step, int32_t product, int32_t channel, int32_t columns) {
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kPartialSlotBytes / sizeof(float));
+        const int64_t slot = int64_t(step.step % Heads::kPartialSlots) * (Heads::kPartialSlotBytes / sizeof(float));
         products_.StoreProduct(product, partial_[slot + channel], step.Rows().rows, columns,
                                RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
     }
@@ -167,6 +174,7 @@ private:
     AscendC::GlobalTensor<float> scores_;
     AscendC::GlobalTensor<float> partial_;
     TileStep lead_ = {};
+    bool has_worked_ = false;
 };
 
 }  // namespace ascend_attention

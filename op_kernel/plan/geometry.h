@@ -27,13 +27,18 @@ constexpr int64_t kEmptyTileCost = 16;
 // P V follows S `steps_behind` steps later. Steps in flight between the cube core and its vector cores pass through a
 // ring in global memory that stays in L2. `chunk` is the number of scores that a vector core works on at a time, in
 // whole groups of eight rows; an explicit mask or a bias takes part of its buffer, so key tiles are shorter with them.
-template <int32_t head_dim_max, int32_t value_dim_max, int32_t row_group_max, int32_t steps_behind, int32_t chunk>
+template <int32_t head_dim_max, int32_t value_dim_max, int32_t row_group_max, int32_t steps_behind, int32_t chunk,
+          int32_t prob_slots, int32_t partial_slots>
 struct HeadGeometry {
     static constexpr int32_t kHeadDimMax = head_dim_max;    // of query and key, rope included
     static constexpr int32_t kValueDimMax = value_dim_max;  // of value and output
     static constexpr int32_t kRowGroup = row_group_max;     // most row tiles of a group
     static constexpr int32_t kStepsBehind = steps_behind;
-    static constexpr int32_t kRingSlots = steps_behind + 1;
+    static constexpr int32_t kRingSlots = steps_behind + 1;  // of S
+    static constexpr int32_t kProbSlots = prob_slots;
+    static constexpr int32_t kPartialSlots = partial_slots;
+    // Whether the cube core has to be told that a slot of the partial output has been read.
+    static constexpr bool kPartialIsAcknowledged = kPartialSlots <= kStepsBehind;
     static constexpr int32_t kChunk = chunk;
     static constexpr int32_t kChunkWithMask = chunk / 2;
     static constexpr int32_t kChunkWithBias = chunk / 4;  // with or without a mask
@@ -43,10 +48,11 @@ struct HeadGeometry {
     static constexpr int64_t kScoreSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 4;
     static constexpr int64_t kProbSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 2;
     static constexpr int64_t kPartialSlotBytes = int64_t(kTileRowsMax) * value_dim_max * 4;
-    static constexpr int64_t kCoreWorkspaceBytes = kRingSlots * (kScoreSlotBytes + kProbSlotBytes + kPartialSlotBytes);
+    static constexpr int64_t kCoreWorkspaceBytes =
+        kRingSlots * kScoreSlotBytes + kProbSlots * kProbSlotBytes + kPartialSlots * kPartialSlotBytes;
 };
-using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192>;
-using WideHeads = HeadGeometry<576, 512, 1, 1, 4096>;
+using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192, 3, 3>;
+using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 1, 1>;
 
 // Most parts that a row tile is split into: the combine stage has their maxima and sums in one chunk buffer.
 constexpr int32_t kPartsMax = 32;
