@@ -34,9 +34,6 @@ public:
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
             Update(step, rows, begin, Min(rows.count - begin, chunk_rows));
         }
-        if constexpr (Heads::kPartialIsAcknowledged) {
-            AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE2>(CrossCoreFlag::kCubeWaitsForUpdate);
-        }
         const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, finished_.Pitch());
         if (finishes) {
             finished_.Write(head_rows, accumulator, buffers_.RunningMax(step), buffers_.RunningSum(step));

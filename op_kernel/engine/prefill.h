@@ -81,7 +81,7 @@ __aicore__ inline void RunSchedule(const KeyTileWalk& tiles, typename Schedule::
 
 constexpr uint32_t kVectorsPerCube = 2;  // of a mix kernel: the cube core cannot ask
 
-template <typename T, template <typename> class CubeSchedule>
+template <typename T, template <typename> class CubeSchedule, template <typename, typename> class VectorSchedule>
 __aicore__ inline void RunAttention(const KernelArguments& arguments) {
     using Cube = CubeSchedule<T>;
     using Heads = typename Cube::Heads;
@@ -116,13 +116,13 @@ __aicore__ inline void RunAttention(const KernelArguments& arguments) {
             buffers, SoftmaxStage<T, Heads>(buffers, plan, arguments, rings),
             OutputStage<T, Heads>(buffers, finished, plan, arguments, rings, core),
             CombineStage<T, Heads>(buffers, finished, reader, arguments, vector_core, vectors * plan.core_count)};
-        RunSchedule<VectorPrefill<T, Heads>>(walk, stages);
+        RunSchedule<VectorSchedule<T, Heads>>(walk, stages);
     }
 }
 
 template <typename T>
 __aicore__ inline void RunPrefill(const KernelArguments& arguments) {
-    RunAttention<T, CubePrefill>(arguments);
+    RunAttention<T, CubePrefill, VectorPrefill>(arguments);
 }
 
 }  // namespace ascend_attention

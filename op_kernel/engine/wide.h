@@ -25,9 +25,17 @@ struct CubeWide {
     __aicore__ static inline void Empty(Stages&, const TileStep&) {}
 };
 
+template <typename T, typename Heads>
+struct VectorWide : VectorPrefill<T, Heads> {
+    __aicore__ static inline void Follow(VectorStages<T, Heads>& stages, const TileStep& step) {
+        stages.output.Run(step);
+        AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE2>(CrossCoreFlag::kCubeWaitsForUpdate);
+    }
+};
+
 template <typename T>
 __aicore__ inline void RunWide(const KernelArguments& arguments) {
-    RunAttention<T, CubeWide>(arguments);
+    RunAttention<T, CubeWide, VectorWide>(arguments);
 }
 
 }  // namespace ascend_attention

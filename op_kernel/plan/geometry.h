@@ -37,8 +37,6 @@ struct HeadGeometry {
     static constexpr int32_t kRingSlots = steps_behind + 1;  // of S
     static constexpr int32_t kProbSlots = prob_slots;
     static constexpr int32_t kPartialSlots = partial_slots;
-    // Whether the cube core has to be told that a slot of the partial output has been read.
-    static constexpr bool kPartialIsAcknowledged = kPartialSlots <= kStepsBehind;
     static constexpr int32_t kChunk = chunk;
     static constexpr int32_t kChunkWithMask = chunk / 2;
     static constexpr int32_t kChunkWithBias = chunk / 4;  // with or without a mask
