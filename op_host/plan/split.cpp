@@ -15,9 +15,10 @@ bool SameCost(const SequencePlan& a, const SequencePlan& b) {
 }
 
 // An upper bound is enough: it only limits a search.
-int64_t TileCostBound(const SequencePlan& sequence) {
+int64_t TileCostBound(const AttentionPlan& plan, const SequencePlan& sequence) {
     const int64_t band = int64_t(sequence.band_high) - sequence.band_low + 1;
-    return kTileFixedCost + std::max<int64_t>(0, std::min<int64_t>(sequence.key_length, band + sequence.tile_rows));
+    return TileFixedCost(plan) +
+           std::max<int64_t>(0, std::min<int64_t>(sequence.key_length, band + sequence.tile_rows));
 }
 
 // Before a tile, or, with `keys` above 0, inside it: behind so many of the keys that it sees.
@@ -45,12 +46,13 @@ public:
                                 : TileCostSum(plan, sequences[i], sequences[i].tile_count);
             cost_before_[i + 1] = cost_before_[i] + head_cost_[i] * plan.head_count;
             tiles_before_[i + 1] = tiles_before_[i] + int64_t(sequences[i].tile_count) * plan.head_count;
-            tile_bound_ = std::max(tile_bound_, TileCostBound(sequences[i]));
+            tile_bound_ = std::max(tile_bound_, TileCostBound(plan, sequences[i]));
         }
     }
 
     int64_t total_cost() const { return cost_before_.back(); }
     int64_t tile_bound() const { return tile_bound_; }
+    int64_t fixed_cost() const { return TileFixedCost(plan_); }
     bool AtEnd(const Position& position) const { return position.sequence == int64_t(sequences_.size()); }
 
     // The furthest position between tiles with no more than `limit` cost before it. Costs are positive, so sums are
@@ -126,7 +128,7 @@ class Filler {
 public:
     // `key_step` 0: whole tiles only.
     Filler(const WorkLine& line, int64_t cores, int64_t key_step)
-        : line_(line), core_limit_(cores), key_step_(key_step) {}
+        : line_(line), core_limit_(cores), key_step_(key_step), fixed_cost_(line.fixed_cost()) {}
 
     // False when more cores would be needed; no capacity below *needed does better then.
     bool Fill(int64_t capacity, Split* split, int64_t* needed) const {
@@ -164,14 +166,14 @@ private:
         if (start.keys > 0) {  // the rest of a tile first
             const KeySpan span = line_.KeysOf(start);
             const int64_t rest = span.last - span.first - start.keys;
-            const int64_t taken = kTileFixedCost + rest <= capacity ? rest : StepsWithin(capacity);
-            cost = kTileFixedCost + taken;
+            const int64_t taken = fixed_cost_ + rest <= capacity ? rest : StepsWithin(capacity);
+            cost = fixed_cost_ + taken;
             if (taken < rest) {
                 *end = start;
                 end->keys += taken;
                 return taken > 0 ? cost : 0;
             }
-            line_cost += kTileFixedCost + span.last - span.first;
+            line_cost += fixed_cost_ + span.last - span.first;
         }
         *end = line_.Furthest(line_cost + capacity - cost, start);
         cost += end->cost_before - line_cost;
@@ -180,20 +182,21 @@ private:
             const KeySpan span = line_.KeysOf(*end);
             if (taken > 0 && taken < span.last - span.first) {
                 end->keys = taken;
-                cost += kTileFixedCost + taken;
+                cost += fixed_cost_ + taken;
             }
         }
         return cost;
     }
 
-    // Keys of whole key tiles that fit into `budget` with the fixed cost of their tile.
+    // Keys of whole steps that fit into `budget` with the fixed cost of their tile.
     int64_t StepsWithin(int64_t budget) const {
-        return key_step_ == 0 || budget < kTileFixedCost ? 0 : (budget - kTileFixedCost) / key_step_ * key_step_;
+        return key_step_ == 0 || budget < fixed_cost_ ? 0 : (budget - fixed_cost_) / key_step_ * key_step_;
     }
 
     const WorkLine& line_;
     const int64_t core_limit_;
     const int64_t key_step_;
+    const int64_t fixed_cost_;
 };
 
 // The split of the smallest capacity in (low, high] that does, to within `precision`; `high` does.
@@ -247,10 +250,10 @@ Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& seq
 Split SplitKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
     const WorkLine line(plan, sequences);
     const int64_t mean = CeilDiv(line.total_cost(), cores);
-    const int64_t step = plan.tile_keys;
-    // A core stops when a key tile, or the begin of a tile and a key tile, does not fit; the rest of a tile pays for a
+    const int64_t step = CutStep(plan);
+    // A core stops when a step, or the begin of a tile and a step, does not fit; the rest of a tile pays for a
     // begin of its own.
-    const int64_t enough = mean + 2 * kTileFixedCost + step;
+    const int64_t enough = mean + 2 * TileFixedCost(plan) + step;
     Split split =
         BestFill(Filler(line, cores, step), mean - 1, enough, std::max<int64_t>(step / 8, mean / kSplitPrecision));
     split.mean = mean;

@@ -10,6 +10,10 @@
 
 namespace ascend_attention {
 
+constexpr int64_t TileFixedCost(const AttentionPlan& plan) {
+    return IsWide(plan) ? kWideTileFixedCost : kTileFixedCost;
+}
+
 // Cost of one tile: its visible keys and the fixed part.
 int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tile);
 // Sum of the first `tiles` tiles of one head. Closed form, not a loop, but for groups of heads that are folded head by
@@ -30,8 +34,7 @@ struct Split {
 // Whole tiles only. The largest cost of a core is the smallest that contiguous ranges allow, hence never above mean +
 // one tile. (Stopping the search at a mean's 128th left the busiest core of a ragged batch 4 % busier.)
 Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
-// Tiles may be cut between their key tiles (of plan.tile_keys keys). No core costs more than the mean, two fixed costs
-// and a key tile.
+// Tiles may be cut, every CutStep(plan) keys. No core costs more than the mean, two fixed costs and such a step.
 Split SplitKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
 
 // Searching longer for a better cut than this part of the mean is not worth it: the search is the host's work.

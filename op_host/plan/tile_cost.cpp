@@ -62,7 +62,7 @@ int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_
     const int32_t rows = RowsOfTile(sequence, plan.group_fold, int32_t(tile));
     const KeySpan keys =
         VisibleKeys(sequence, plan.group_fold, plan.row_order, int32_t(tile) * sequence.tile_rows, rows);
-    return kTileFixedCost + keys.last - keys.first;
+    return TileFixedCost(plan) + keys.last - keys.first;
 }
 
 int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles) {
@@ -70,7 +70,7 @@ int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int
         return tiles * kEmptyTileCost;
     }
     if (SeesAll(sequence)) {
-        return tiles * (kTileFixedCost + sequence.key_length);
+        return tiles * (TileFixedCost(plan) + sequence.key_length);
     }
     if (tiles == 0) {
         return 0;
@@ -84,7 +84,7 @@ int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int
     }
     const bool with_last = tiles == sequence.tile_count;  // the last tile may be shorter
     const TileRows rows = {with_last ? tiles - 1 : tiles, sequence.tile_rows, plan.group_fold};
-    sum = rows.count * kTileFixedCost +
+    sum = rows.count * TileFixedCost(plan) +
           rows.SumClamped(sequence.tile_rows - 1, int64_t(sequence.band_high) + 1, sequence.key_length) -
           rows.SumClamped(0, sequence.band_low, sequence.key_length);
     return with_last ? sum + TileCost(plan, sequence, tiles - 1) : sum;

@@ -41,6 +41,11 @@ public:
         }
     }
 
+    // Whether what is read next is not read again: then it need not take a place in L2, nor its bandwidth.
+    __aicore__ inline void ReadOnce(bool once) {
+        memory_.SetL2CacheHint(once ? AscendC::CacheMode::CACHE_MODE_DISABLE : AscendC::CacheMode::CACHE_MODE_NORMAL);
+    }
+
     // Copies `columns` channels from `channel` of the keys [key, key + keys) to a tile in NZ form whose strips have
     // `tile_rows` rows. Of a paged cache each run of keys in one block is one instruction.
     __aicore__ inline void Copy(const AscendC::LocalTensor<T>& tile, int32_t tile_rows, int32_t key, int32_t keys,

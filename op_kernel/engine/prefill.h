@@ -96,7 +96,7 @@ __aicore__ inline void RunAttention(const KernelArguments& arguments) {
             AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForLists);
         }
         const WorkShare share(reader, lists, kVectorsPerCube * plan.core_count);
-        const KeyTileWalk walk(reader, lists, share.Of(core));
+        const KeyTileWalk walk(reader, lists, share.Of(core), core);
         typename Cube::Stages stages(pipe, reader, arguments, walk, core);
         RunSchedule<Cube>(walk, stages);
     }
@@ -110,7 +110,7 @@ __aicore__ inline void RunAttention(const KernelArguments& arguments) {
             SelectStage<T, Heads>(buffers, reader, lists, arguments, vector_core, vectors * plan.core_count).Run();
         }
         const WorkShare share(reader, lists, kVectorsPerCube * plan.core_count);
-        const KeyTileWalk walk(reader, lists, share.Of(core));
+        const KeyTileWalk walk(reader, lists, share.Of(core), core);
         FinishedRows<T, Heads> finished(buffers, plan, arguments);
         VectorStages<T, Heads> stages{
             buffers, SoftmaxStage<T, Heads>(buffers, plan, arguments, rings),

@@ -21,6 +21,7 @@
 namespace ascend_attention {
 
 constexpr int32_t kNotSplit = -1;
+constexpr uint32_t kStaggers = kTileKeysMax / kCubeStep;  // different first key tiles of wide heads
 
 struct RowTile {
     int32_t row_begin;  // within the head
@@ -95,7 +96,8 @@ __aicore__ inline int32_t GranulesUsed(const KeyTile& tile, int32_t count, int32
 
 class KeyTileWalk {
 public:
-    __aicore__ inline KeyTileWalk(const PlanReader& reader, const KeyLists& lists, const CoreRange& range)
+    __aicore__ inline KeyTileWalk(const PlanReader& reader, const KeyLists& lists, const CoreRange& range,
+                                  uint32_t core)
         : reader_(&reader), lists_(&lists) {
         sequence_index_ = range.sequence;
         head_ = range.head;
@@ -103,6 +105,7 @@ public:
         tiles_left_ = range.tile_total;
         cut_begin_ = range.key_begin;
         cut_end_ = range.key_end;
+        stagger_ = int32_t(core % kStaggers) * kCubeStep;
         if (tiles_left_ > 0) {
             reader.Sequence(sequence_index_, next_sequence_);
         }
@@ -163,6 +166,7 @@ private:
         if (group == 1) {
             Cut(current_.row_tiles[0], keys);
         }
+        Stagger();
         key_cursor_ = keys.first;
         key_end_ = Max(keys.first, keys.last);
         Advance(mine_end - tile_);
@@ -206,6 +210,17 @@ private:
         return true;
     }
 
+    // Where keys of wide heads are read once, HBM is the limit, and cores that all load at the same time and all
+    // multiply at the same time waste it: a core's first key tile is shorter than that of its neighbours, if its row
+    // tile has been cut anyway.
+    __aicore__ inline void Stagger() {
+        if (IsWide(reader_->Plan()) && numbers_ == 1 && current_.row_tiles[0].part_slot != kNotSplit &&
+            current_.sequence.tile_count == 1) {
+            key_origin_ -= stagger_;
+        }
+        stagger_ = 0;
+    }
+
     // The plan splits row tiles only where a group is one row tile: the core's first and its last one.
     __aicore__ inline void Cut(RowTile& rows, KeySpan& keys) {
         if (tiles_left_ == 1 && cut_end_ < keys.last) {
@@ -246,7 +261,8 @@ private:
     uint32_t tiles_left_;
     int32_t cut_begin_;
     int32_t cut_end_;
-    int32_t key_origin_ = 0;  // where the task's first key tile begins, on whichever core
+    int32_t stagger_;         // keys that the core's first key tile may be shorter
+    int32_t key_origin_ = 0;  // where the task's first key tile begins
     int32_t key_cursor_ = 0;
     int32_t key_end_ = 0;
     uint32_t numbers_ = 0;

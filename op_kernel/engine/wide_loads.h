@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads of the cube core for wide heads. K and V pass through L1 in one queue of granules, in the order in which the
-// cube uses them, each fetched as soon as the oldest one has been used: the queue runs ahead over steps and tasks.
+// cube uses them, each fetched as soon as a buffer is free: the queue runs ahead over steps and tasks.
+//
+// Where V is the memory of K (latent attention), one granule of a step stays in L1 from S to P V: the first channels of
+// its last keys, which P V begins with.
 #pragma once
 
 #include "engine/key_source.h"
@@ -24,8 +27,9 @@ static_assert(sizeof(WideL1Memory) <= 512 * 1024 - 256, "L1");
 // S of the first half of the lead's pieces, P V for the first 256 channels, the rest of S, the rest of P V.
 class WideLoadOrder {
 public:
-    __aicore__ inline WideLoadOrder(const KeyTileWalk& walk, const AttentionPlan& plan)
+    __aicore__ inline WideLoadOrder(const KeyTileWalk& walk, const AttentionPlan& plan, bool values_are_keys)
         : walk_(walk),
+          values_are_keys_(values_are_keys),
           key_parts_(CeilDiv(int32_t(plan.head_dim - plan.rope_dim), kWideChannels)),
           passes_(CeilDiv(int32_t(plan.value_head_dim), kWideChannels)) {}
 
@@ -40,7 +44,9 @@ public:
                 phase_ = 0;
                 has_follow_ = has_lead_;
                 follow_ = lead_;
+                follow_is_kept_ = lead_is_kept_;
                 has_lead_ = NextTile();
+                lead_is_kept_ = IsKept(lead_, !has_follow_);
                 if (!has_lead_ && !has_follow_) {
                     return false;
                 }
@@ -59,6 +65,15 @@ public:
         return IsKey() ? (index_ - 1) % key_parts_ : (phase_ == kLastPartial ? 1 : 0);
     }
     __aicore__ inline bool IsLastPart() const { return Part() == key_parts_ - 1; }
+    // Whether it stays until P V.
+    __aicore__ inline bool IsKept() const {
+        return IsKey() && lead_is_kept_ && Piece() == PiecesOf(lead_) - 1 && Part() == 0;
+    }
+    // Whether a granule of a key tile stays: not of one with a single piece in the middle of the walk, since that of
+    // the tile before is still there when it comes.
+    __aicore__ inline bool IsKept(const KeyTile& tile, bool first) const {
+        return values_are_keys_ && (first || PiecesOf(tile) > 1);
+    }
     // Whether it is the first K of its task.
     __aicore__ inline bool StartsTask() const {
         return IsKey() && lead_.first && phase_ == kFirstScores && index_ == 1;
@@ -88,12 +103,18 @@ private:
         if (phase == kLastScores) {
             return has_lead_ ? (PiecesOf(lead_) - FirstHalf()) * key_parts_ : 0;
         }
-        return has_follow_ && (phase == kFirstPartial || passes_ > 1) ? PiecesOf(follow_) : 0;
+        if (phase == kFirstPartial) {  // the last piece is what was kept
+            return has_follow_ ? PiecesOf(follow_) - (follow_is_kept_ ? 1 : 0) : 0;
+        }
+        return has_follow_ && passes_ > 1 ? PiecesOf(follow_) : 0;
     }
 
     KeyTileWalk walk_;
     KeyTile lead_ = {};
     KeyTile follow_ = {};
+    bool values_are_keys_;
+    bool lead_is_kept_ = false;
+    bool follow_is_kept_ = false;
     int32_t key_parts_;
     int32_t passes_;
     bool has_lead_ = false;
@@ -112,18 +133,19 @@ public:
                                 const KeyTileWalk& walk, GM_ADDR rings)
         : plan_(reader.Plan()),
           channels_(int32_t(plan_.head_dim - plan_.rope_dim)),
-          order_(walk, plan_),
+          order_(walk, plan_, ValuesAreKeys(plan_, arguments)),
           key_(plan_, plan_.key_placement, arguments.key, arguments.block_table, plan_.key, plan_.key_block),
           key_rope_(plan_, RopePlacement(plan_), arguments.key_rope, arguments.block_table, plan_.key_rope,
                     plan_.key_rope_block),
           value_(plan_, plan_.key_placement, arguments.value, arguments.block_table, plan_.value, plan_.value_block) {
         pipe.InitBuffer(l1_, sizeof(WideL1Memory));
+        key_rope_.ReadOnce(true);
         query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
         query_rope_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query_rope));
         probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
         left_ = order_.Next();
         for (int32_t i = 0; i < kWideGranules; ++i) {
-            AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + i);
+            FreeBuffer(i);
         }
         AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs);
         AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kQuery);
@@ -141,8 +163,9 @@ public:
     // Issues every load of K and V for which a buffer has been freed. With the first K of a task comes its Q, for which
     // there is one buffer.
     __aicore__ inline void Prefetch() {
-        while (left_ && loaded_ < used_ + kWideGranules && !(order_.StartsTask() && queries_loaded_ > queries_used_)) {
-            const int32_t buffer = loaded_++ % kWideGranules;
+        while (left_ && taken_ < freed_ && !(order_.StartsTask() && queries_loaded_ > queries_used_)) {
+            const int32_t buffer = free_[taken_ % kWideGranules];
+            loading_[taken_++ % kWideGranules] = buffer;
             AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + buffer);
             const KeyTile& tile = order_.Tile();
             const int32_t key = tile.begin + order_.Piece() * kCubeStep;
@@ -159,13 +182,23 @@ public:
 
     // The next granule in order: 128 keys, up to 256 channels.
     __aicore__ inline AscendC::LocalTensor<T> Wait() {
-        const int32_t buffer = used_ % kWideGranules;
+        const int32_t buffer = loading_[used_ % kWideGranules];
         AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kGranules + buffer);
         return Granule(buffer);
     }
     // It has been used. The rope part that came with the last part of a piece is freed with it.
     __aicore__ inline void Free() {
-        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + used_++ % kWideGranules);
+        FreeBuffer(loading_[used_++ % kWideGranules]);
+        Prefetch();
+    }
+
+    // Whether a granule of the step's K stays.
+    __aicore__ inline bool IsKept(const TileStep& step) const { return order_.IsKept(step.tile, step.step == 0); }
+    // In place of Free: it stays, and is needed no more.
+    __aicore__ inline void Keep() { kept_ = loading_[used_++ % kWideGranules]; }
+    __aicore__ inline AscendC::LocalTensor<T> Kept() { return Granule(kept_); }
+    __aicore__ inline void FreeKept() {
+        FreeBuffer(kept_);
         Prefetch();
     }
 
@@ -207,6 +240,18 @@ private:
         return Memory(uint32_t(offsetof(WideL1Memory, ropes) + sizeof(WideL1Memory::ropes[0]) * buffer));
     }
 
+    // Whether the rows of K, without their rope part, serve as V.
+    __aicore__ inline static bool ValuesAreKeys(const AttentionPlan& plan, const KernelArguments& arguments) {
+        return arguments.value == arguments.key && IsPaged(plan.key_placement) && plan.value.head == plan.key.head &&
+               plan.value.row == plan.key.row && plan.value_block == plan.key_block &&
+               plan.value_head_dim + plan.rope_dim <= plan.head_dim;
+    }
+
+    __aicore__ inline void FreeBuffer(int32_t buffer) {
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + buffer);
+        free_[freed_++ % kWideGranules] = buffer;
+    }
+
     // Rope parts need no event of their own: heads with one have at least two parts of channels, so the wait for the
     // granule that this one goes with came after the rope part of two pieces ago had been used.
     __aicore__ inline void LoadKeys(int32_t buffer, const KeyTile& tile, int32_t key, int32_t keys) {
@@ -217,6 +262,7 @@ private:
         }
         const int32_t channel = order_.Part() * kWideChannels;
         const int32_t strip = RoundUp(keys, kFractal);
+        key_.ReadOnce(order_.IsKept());
         key_.Copy(Granule(buffer), strip, key, keys, channel, Min(channels_ - channel, kWideChannels));
         if (plan_.rope_dim > 0 && order_.IsLastPart()) {
             key_rope_.Copy(Rope(ropes_loaded_++ % kWideRopeBuffers), strip, key, keys, 0, int32_t(plan_.rope_dim));
@@ -246,8 +292,13 @@ private:
     int32_t channels_;  // of query and key without their rope parts
     WideLoadOrder order_;
     bool left_;
-    int32_t loaded_ = 0;
+    // Buffers in the order in which they became free, and in which they were taken.
+    int32_t free_[kWideGranules];
+    int32_t loading_[kWideGranules];
+    int32_t freed_ = 0;
+    int32_t taken_ = 0;
     int32_t used_ = 0;
+    int32_t kept_ = 0;
     int32_t queries_loaded_ = 0;
     int32_t queries_used_ = 0;
     int32_t ropes_loaded_ = 0;

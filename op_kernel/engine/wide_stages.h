@@ -92,6 +92,7 @@ private:
     __aicore__ inline void ScorePiece(const TileStep& step, int32_t piece, bool fetches) {
         const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
         const int32_t rows = step.Rows().rows;
+        const bool keeps = loads_.IsKept(step) && (piece + 1) * kCubeStep >= step.KeyCount();
         const int32_t product = products_.NextProduct();
         for (int32_t begin = 0; begin < channels_; begin += kWideChannels) {
             const CubeOperand<T> granule{loads_.Wait(), CeilDiv(keys, kFractal)};
@@ -103,7 +104,11 @@ private:
                 const CubeOperand<T> rope{loads_.NextRope(), CeilDiv(keys, kFractal)};
                 ScoreProduct(product, rows, rope, keys, channels_, 0, int32_t(plan_.rope_dim));
             }
-            loads_.Free();
+            if (keeps && begin == 0) {
+                loads_.Keep();
+            } else {
+                loads_.Free();
+            }
             if (fetches && begin == 0) {
                 FetchProbs(lead_);
             }
@@ -132,32 +137,38 @@ private:
         const int32_t row_elements = RoundUp(rows, kFractal);
         const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
         const AscendC::LocalTensor<T> probs = pass == 0 ? loads_.WaitForProbs() : loads_.Probs();
+        const bool kept = pass == 0 && loads_.IsKept(step);  // the last piece: it comes first
         int32_t products[kAccumulatorBuffers];
-        for (int32_t piece = 0; piece < pieces; ++piece) {
+        for (int32_t turn = 0; turn < pieces; ++turn) {
+            const int32_t piece = !kept ? turn : turn == 0 ? pieces - 1 : turn - 1;
             const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
             const int32_t fractals = CeilDiv(keys, kFractal);
-            const AscendC::LocalTensor<T> granule = loads_.Wait();
+            const AscendC::LocalTensor<T> granule = kept && turn == 0 ? loads_.Kept() : loads_.Wait();
             for (int32_t i = 0; i * kCubeStep < columns; ++i) {
                 const CubeOperand<T> values{granule[i * kCubeStep * fractals * kFractal], fractals};
                 const int32_t width = Min(columns - i * kCubeStep, kCubeStep);
-                if (piece == 0) {
+                if (turn == 0) {
                     products[i] = products_.NextProduct();
                 }
                 const int32_t l0 = products_.NextL0();
                 products_.LoadLeft(l0, probs[piece * kCubeStep * row_elements], rows, 0, keys);
                 products_.LoadValueRight(l0, values, 0, keys, width);
-                products_.Multiply(products[i], l0, rows, width, keys, piece == 0);
-                if (piece == pieces - 1) {
+                products_.Multiply(products[i], l0, rows, width, keys, turn == 0);
+                if (turn == pieces - 1) {
                     if (pass == 0 && i == 0 && step.step > 0) {
                         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForUpdate);
                     }
                     StorePartial(step, products[i], begin + i * kCubeStep, width);
                 }
             }
-            if (piece == pieces - 1 && pass == passes - 1) {
+            if (turn == pieces - 1 && pass == passes - 1) {
                 loads_.FreeProbs();
             }
-            loads_.Free();
+            if (kept && turn == 0) {
+                loads_.FreeKept();
+            } else {
+                loads_.Free();
+            }
         }
     }
 

@@ -127,7 +127,7 @@ struct SequencePlan {
 // The work of one AI core: `tile_total` consecutive tiles, in the order sequence, head, tile (with heads_apart head,
 // sequence, tile), starting here. Of the
 // first tile only the keys from key_begin on, of the last one only those before key_end: a cut lies a whole number of
-// key tiles behind the first key that the row tile sees. Tiles are only cut when row_group is 1. Where keys are
+// CutStep keys behind the first key that the row tile sees. Tiles are only cut when row_group is 1. Where keys are
 // selected the ranges in the plan are empty: the device finds them.
 struct CoreRange {
     uint32_t sequence;
@@ -138,6 +138,15 @@ struct CoreRange {
     int32_t key_end;    // kWholeTile: the last tile ends here
 };
 constexpr int32_t kWholeTile = INT32_MAX;
+
+// Whether the schedule of wide heads computes the plan.
+constexpr bool IsWide(const AttentionPlan& plan) {
+    return plan.head_dim > uint32_t(NarrowHeads::kHeadDimMax) ||
+           plan.value_head_dim > uint32_t(NarrowHeads::kValueDimMax);
+}
+// Cuts lie between key tiles, so that these are the same on any number of cores. With wide heads key tiles are so long
+// that cores would be uneven, and a cut goes through one: P V of its two halves is then rounded differently.
+constexpr uint32_t CutStep(const AttentionPlan& plan) { return IsWide(plan) ? uint32_t(kCubeStep) : plan.tile_keys; }
 
 // A row tile whose keys are split between the cores first_core to first_core + part_count - 1. Each of them leaves a
 // partial result in the workspace: in its slot kTailSlot if the tile begins there, else in its slot kHeadSlot. (A core

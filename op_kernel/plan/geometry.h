@@ -21,6 +21,8 @@ constexpr int32_t kRowGroupChannels = 128;
 // tile has a fixed cost: Q and O are moved, and the short key tile at a causal edge is done at less than full speed
 // (modelled: 2400 to 4000 cycles, a key takes 14). The second part of a tile pays it again.
 constexpr int64_t kTileFixedCost = 2 * kTileRowsMax;
+// With wide heads a key takes 34 cycles.
+constexpr int64_t kWideTileFixedCost = kTileRowsMax;
 // A tile that is only zeroed.
 constexpr int64_t kEmptyTileCost = 16;
 

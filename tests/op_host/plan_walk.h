@@ -99,7 +99,7 @@ inline void CheckRows(const AttentionProblem& problem, const Plan& plan, const s
     }
 }
 
-// Every key of every tile in exactly one part; cuts between key tiles; a combine task for each cut tile and no other,
+// Every key of every tile in exactly one part; cuts where they may be; a combine task for each cut tile and no other,
 // whose parts lie in slots of their own on neighbouring cores.
 inline void CheckCuts(const Plan& plan, const std::map<TileName, TileWork>& work, const std::string& context) {
     const AttentionPlan& header = plan.header();
@@ -116,7 +116,7 @@ inline void CheckCuts(const Plan& plan, const std::map<TileName, TileWork>& work
         for (const TileWork::Part& part : tile.parts) {
             CHECK_EQ_CONTEXT(part.begin, reached, context);
             CHECK_CONTEXT(part.end > part.begin || tile.parts.size() == 1, context);
-            CHECK_EQ_CONTEXT((part.begin - tile.keys.first) % int32_t(header.tile_keys), 0, context);
+            CHECK_EQ_CONTEXT((part.begin - tile.keys.first) % int32_t(CutStep(header)), 0, context);
             reached = part.end;
         }
         CHECK_EQ_CONTEXT(reached, tile.keys.last, context);

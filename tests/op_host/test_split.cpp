@@ -212,7 +212,7 @@ void CheckCutSplit(const AttentionPlan& plan, const std::vector<SequencePlan>& s
         worst = std::max(worst, cost);
     }
     CHECK_EQ(split.busiest, worst);
-    CHECK(worst <= split.mean + 2 * kTileFixedCost + int64_t(plan.tile_keys));
+    CHECK(worst <= split.mean + 2 * TileFixedCost(plan) + int64_t(CutStep(plan)));
 }
 
 void TestSplit(std::mt19937& random) {
@@ -228,6 +228,7 @@ void TestSplit(std::mt19937& random) {
         }
         CheckSplit(plan, sequences, Between(random, 1, 24));
         plan.tile_keys = uint32_t(128 * Between(random, 1, 4));
+        plan.head_dim = plan.value_head_dim = random() % 2 ? 128 : 512;
         CheckCutSplit(plan, sequences, Between(random, 1, 24));
     }
 }
