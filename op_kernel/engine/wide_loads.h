@@ -139,7 +139,6 @@ public:
                     plan_.key_rope_block),
           value_(plan_, plan_.key_placement, arguments.value, arguments.block_table, plan_.value, plan_.value_block) {
         pipe.InitBuffer(l1_, sizeof(WideL1Memory));
-        key_rope_.ReadOnce(true);
         query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
         query_rope_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query_rope));
         probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
@@ -247,6 +246,12 @@ private:
                plan.value_head_dim + plan.rope_dim <= plan.head_dim;
     }
 
+    // L2 is the limit then, and HBM can bring the keys that pass it once for each of two row tiles.
+    __aicore__ inline static bool FewReadKeys(const KeyTile& tile) {
+        return tile.sequence.tile_count == 1 ||
+               (tile.sequence.tile_count == 2 && tile.sequence.tile_rows == kTileRowsMax);
+    }
+
     __aicore__ inline void FreeBuffer(int32_t buffer) {
         AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kGranules + buffer);
         free_[freed_++ % kWideGranules] = buffer;
@@ -258,11 +263,12 @@ private:
         if (order_.StartsTask()) {
             key_.MoveTo(tile, tile.sequence.key);
             key_rope_.MoveTo(tile, tile.sequence.key_rope);
+            key_rope_.ReadOnce(FewReadKeys(tile));
             LoadQuery(tile);
         }
         const int32_t channel = order_.Part() * kWideChannels;
         const int32_t strip = RoundUp(keys, kFractal);
-        key_.ReadOnce(order_.IsKept());
+        key_.ReadOnce(order_.IsKept() && FewReadKeys(tile));
         key_.Copy(Granule(buffer), strip, key, keys, channel, Min(channels_ - channel, kWideChannels));
         if (plan_.rope_dim > 0 && order_.IsLastPart()) {
             key_rope_.Copy(Rope(ropes_loaded_++ % kWideRopeBuffers), strip, key, keys, 0, int32_t(plan_.rope_dim));
@@ -270,7 +276,7 @@ private:
     }
 
     __aicore__ inline void LoadValues(int32_t buffer, const KeyTile& tile, int32_t key, int32_t keys) {
-        if (tile.first && order_.Piece() == 0 && order_.Part() == 0) {
+        if (tile.first && order_.Piece() == 0) {  // of either part: the only piece of the first may have been kept
             value_.MoveTo(tile, tile.sequence.value);
         }
         const int32_t channel = order_.Part() * kWideChannels;
