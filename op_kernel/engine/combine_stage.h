@@ -41,38 +41,50 @@ public:
         const int32_t share = CeilDiv(rows, sharing);
         const int32_t begin = (int32_t(core_) - first_core) * share;
         const int32_t end = Min(rows, begin + share);
-        const int32_t chunk_rows = finished_.ChunkRowCount();
-        for (int32_t row = begin; row < end; row += chunk_rows) {
-            Merge(task, sequence, row, Min(end - row, chunk_rows));
+        for (int32_t row = begin; row < end; row += kVectorRows) {
+            Merge(task, sequence, row, Min(end - row, kVectorRows));
         }
     }
 
 private:
     __aicore__ inline void Merge(const CombineTask& task, const SequencePlan& sequence, int32_t row, int32_t count) {
-        const int32_t pitch = finished_.Pitch();
-        const AscendC::LocalTensor<float> accumulator = buffers_.Accumulators();
-        const AscendC::LocalTensor<float> weights = accumulator[Heads::kChunk];
+        const int32_t parts = int32_t(task.part_count);
+        const int32_t chunk_rows = finished_.ChunkRowCount();
         const AscendC::LocalTensor<float> maximum = buffers_.Float(offsetof(UbMemory<Heads>, running_max));
         const AscendC::LocalTensor<float> sum = buffers_.Float(offsetof(UbMemory<Heads>, running_sum));
         LoadValues(task, row, count);
-        LoadOutput(task, 0, row, count);
-        MergeValues(int32_t(task.part_count), count, maximum, sum, weights);
+        LoadOutput(task, 0, row, Min(count, chunk_rows));
+        const int32_t store = buffers_.FillStore();  // nothing is stored while the weights lie there
+        const AscendC::LocalTensor<float> weights = buffers_.FloatStore(store);
+        MergeValues(parts, count, maximum, sum, weights);
         const HeadRows rows{sequence, task.head, int32_t(task.tile) * sequence.tile_rows + row, count};
         finished_.Prepare(rows, maximum, sum);
-        for (int32_t part = 0; part < int32_t(task.part_count); ++part) {
-            if (part + 1 < int32_t(task.part_count)) {
-                LoadOutput(task, part + 1, row, count);
+        for (int32_t begin = 0; begin < count; begin += chunk_rows) {
+            for (int32_t part = 0; part < parts; ++part) {
+                const int32_t next = part + 1 < parts ? begin : begin + chunk_rows;
+                if (next < count) {
+                    LoadOutput(task, (part + 1) % parts, row + next, Min(count - next, chunk_rows));
+                }
+                AddPart(weights[part * kVectorRows + begin], begin, Min(count - begin, chunk_rows), part == 0);
             }
-            BroadcastRows(buffers_.Broadcast(), weights[part * kVectorRows], count);
-            const int32_t buffer = buffers_.UseChunk();
-            const AscendC::LocalTensor<float> output = buffers_.Chunk(buffer);
-            AscendC::PipeBarrier<PIPE_V>();
-            ApplyToRows<RowOperation::kMul>(output, buffers_.Broadcast(), count, finished_.Columns(), pitch);
-            AscendC::PipeBarrier<PIPE_V>();
-            AccumulateRows(accumulator, output, count, finished_.Columns(), pitch, part == 0);
-            buffers_.ChunkIsUsed(buffer);
         }
-        finished_.Write(rows, accumulator, maximum, sum);
+        buffers_.StoreIsFilled(store);
+        buffers_.StoreIsWritten(store);
+        finished_.Write(rows, buffers_.Accumulators(), maximum, sum);
+    }
+
+    // The part that has been loaded next, of `count` rows from `begin`.
+    __aicore__ inline void AddPart(const AscendC::LocalTensor<float>& weights, int32_t begin, int32_t count,
+                                   bool first) {
+        const int32_t pitch = finished_.Pitch();
+        BroadcastRows(buffers_.Broadcast(), weights, count);
+        const int32_t buffer = buffers_.UseChunk();
+        const AscendC::LocalTensor<float> output = buffers_.Chunk(buffer);
+        AscendC::PipeBarrier<PIPE_V>();
+        ApplyToRows<RowOperation::kMul>(output, buffers_.Broadcast(), count, finished_.Columns(), pitch);
+        AscendC::PipeBarrier<PIPE_V>();
+        AccumulateRows(buffers_.Accumulators()[begin * pitch], output, count, finished_.Columns(), pitch, pitch, first);
+        buffers_.ChunkIsUsed(buffer);
     }
 
     // A task's first part begins its row tile, hence lies in the tail slot of its core; the others in head slots.

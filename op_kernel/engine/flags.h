@@ -7,7 +7,8 @@
 
 namespace ascend_attention {
 
-// Cube core <-> its two vector cores (mode 2), each set and waited for exactly once per step.
+// Cube core <-> its two vector cores (mode 2), each set and waited for exactly once per step; of wide heads the last
+// two once per pass over the channels.
 struct CrossCoreFlag {
     static constexpr uint16_t kVectorWaitsForScores = 0;   // FIX wrote S of a step to its ring slot
     static constexpr uint16_t kCubeWaitsForProbs = 1;      // MTE3 of both vector cores wrote P of a step

@@ -112,6 +112,8 @@ struct UbMemory {
 static_assert(kRowGroupMax * kRowGroupChannels <= NarrowHeads::kValueDimMax, "the output of a group of row tiles");
 static_assert(sizeof(float) * 2 * kPartsMax * kVectorRows <= sizeof(float) * WideHeads::kChunk,
               "maxima and sums of all parts of a row tile fit a chunk");
+static_assert(sizeof(float) * kPartsMax * kVectorRows <= sizeof(UbMemory<WideHeads>::store[0]),
+              "weights of all parts of a row tile fit a store buffer");
 // 192 KiB less 256 reserved bytes, less 8 KiB that Select and the toolchain take.
 static_assert(sizeof(UbMemory<NarrowHeads>) <= 184 * 1024 - 256, "UB");
 static_assert(sizeof(UbMemory<WideHeads>) <= 184 * 1024 - 256, "UB, wide heads");
@@ -121,6 +123,12 @@ struct CoreWorkspace {
     uint8_t scores[Heads::kRingSlots][Heads::kScoreSlotBytes];
     uint8_t probs[Heads::kProbSlots][Heads::kProbSlotBytes];
     uint8_t partial[Heads::kPartialSlots][Heads::kPartialSlotBytes];
+};
+// P of a row takes the first half of the scores that it is made of.
+template <>
+struct CoreWorkspace<WideHeads> {
+    uint8_t scores[WideHeads::kRingSlots][WideHeads::kScoreSlotBytes];
+    uint8_t partial[WideHeads::kPartialSlots][WideHeads::kPartialSlotBytes];
 };
 static_assert(sizeof(CoreWorkspace<NarrowHeads>) == NarrowHeads::kCoreWorkspaceBytes, "workspace of one core");
 static_assert(sizeof(CoreWorkspace<WideHeads>) == WideHeads::kCoreWorkspaceBytes, "workspace of one core");

@@ -18,29 +18,33 @@ public:
         partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
     }
 
-    // O = O * correction + P V.
-    __aicore__ inline void Run(const TileStep& step) {
+    // O = O * correction + P V, of one pass over the channels.
+    __aicore__ inline void Run(const TileStep& step, int32_t pass) {
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
         const VectorRows rows = buffers_.RowsOf(step);
-        const int32_t chunk_rows = finished_.ChunkRowCount();
-        const bool finishes = step.last && rows.count > 0 && step.Rows().part_slot == kNotSplit;
+        const bool ends = step.last && rows.count > 0 && pass + 1 == PassCount();
+        const bool finishes = ends && step.Rows().part_slot == kNotSplit;
         const HeadRows head_rows{step.tile.sequence, step.tile.head, rows.first, rows.count};
-        if (step.first) {
+        if (step.first && pass == 0) {
             WaitForPart();
         }
         if (finishes) {
             finished_.Prepare(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
+        const int32_t columns = Min(finished_.Columns() - pass * Heads::kPartialColumns, Heads::kPartialColumns);
+        const int32_t chunk_rows = ChunkRows<Heads>(Heads::kChunk, RoundUp(columns, kFloatsPerRepeat));
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
-            Update(step, rows, begin, Min(rows.count - begin, chunk_rows));
+            Update(step, rows, begin, Min(rows.count - begin, chunk_rows), pass * Heads::kPartialColumns, columns);
         }
         const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, finished_.Pitch());
         if (finishes) {
             finished_.Write(head_rows, accumulator, buffers_.RunningMax(step), buffers_.RunningSum(step));
-        } else if (step.last && rows.count > 0) {
+        } else if (ends) {
             StorePart(step, rows, accumulator);
         }
     }
+
+    __aicore__ inline int32_t PassCount() const { return CeilDiv(finished_.Columns(), Heads::kPartialColumns); }
 
     // A row tile that sees no key.
     __aicore__ inline void WriteEmpty(const TileStep& step) {
@@ -59,19 +63,22 @@ public:
     }
 
 private:
-    __aicore__ inline void Update(const TileStep& step, const VectorRows& rows, int32_t begin, int32_t count) {
-        const int32_t columns = finished_.Columns();
+    // `count` rows from `begin`, `columns` channels from `channel`.
+    __aicore__ inline void Update(const TileStep& step, const VectorRows& rows, int32_t begin, int32_t count,
+                                  int32_t channel, int32_t columns) {
         const int32_t pitch = finished_.Pitch();
-        const int32_t slot_pitch = RoundUp(columns, kCubeStep);
+        const int32_t chunk_pitch = RoundUp(columns, kFloatsPerRepeat);
+        const int32_t slot_pitch =
+            Heads::kRowGroup == 1 ? Heads::kPartialColumns : RoundUp(finished_.Columns(), kCubeStep);
         const int64_t slot = int64_t(step.step % Heads::kPartialSlots) * (Heads::kPartialSlotBytes / sizeof(float));
         const AscendC::DataCopyParams params(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
                                              uint16_t((slot_pitch - columns) / kFloatsPerBlock),
-                                             uint16_t((pitch - columns) / kFloatsPerBlock));
+                                             uint16_t((chunk_pitch - columns) / kFloatsPerBlock));
         const int32_t filled = buffers_.FillChunk();
         AscendC::DataCopy(buffers_.Chunk(filled), partial_[slot + int64_t(rows.offset + begin) * slot_pitch], params);
         buffers_.ChunkIsFilled(filled);
 
-        const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, pitch)[begin * pitch];
+        const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, pitch)[begin * pitch + channel];
         if (!step.first) {
             BroadcastRows(buffers_.Broadcast(), buffers_.Correction(step)[begin], count);
             AscendC::PipeBarrier<PIPE_V>();
@@ -79,7 +86,7 @@ private:
             AscendC::PipeBarrier<PIPE_V>();
         }
         const int32_t buffer = buffers_.UseChunk();
-        AccumulateRows(accumulator, buffers_.Chunk(buffer), count, columns, pitch, step.first);
+        AccumulateRows(accumulator, buffers_.Chunk(buffer), count, columns, pitch, chunk_pitch, step.first);
         buffers_.ChunkIsUsed(buffer);
     }
 

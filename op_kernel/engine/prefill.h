@@ -50,7 +50,7 @@ struct VectorPrefill {
     using Heads = HeadsOf;
     using Stages = VectorStages<T, Heads>;
     __aicore__ static inline void Lead(Stages& stages, const TileStep& step) { stages.softmax.Run(step); }
-    __aicore__ static inline void Follow(Stages& stages, const TileStep& step) { stages.output.Run(step); }
+    __aicore__ static inline void Follow(Stages& stages, const TileStep& step) { stages.output.Run(step, 0); }
     __aicore__ static inline void Empty(Stages& stages, const TileStep& step) { stages.output.WriteEmpty(step); }
 };
 
@@ -112,10 +112,10 @@ __aicore__ inline void RunAttention(const KernelArguments& arguments) {
         const WorkShare share(reader, lists, kVectorsPerCube * plan.core_count);
         const KeyTileWalk walk(reader, lists, share.Of(core), core);
         FinishedRows<T, Heads> finished(buffers, plan, arguments);
-        VectorStages<T, Heads> stages{
+        typename VectorSchedule<T, Heads>::Stages stages{VectorStages<T, Heads>{
             buffers, SoftmaxStage<T, Heads>(buffers, plan, arguments, rings),
             OutputStage<T, Heads>(buffers, finished, plan, arguments, rings, core),
-            CombineStage<T, Heads>(buffers, finished, reader, arguments, vector_core, vectors * plan.core_count)};
+            CombineStage<T, Heads>(buffers, finished, reader, arguments, vector_core, vectors * plan.core_count)}};
         RunSchedule<VectorSchedule<T, Heads>>(walk, stages);
     }
 }

@@ -23,7 +23,11 @@ public:
         bias_.SetGlobalBuffer(reinterpret_cast<__gm__ uint16_t*>(arguments.pse_shift));
         mask_.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t*>(arguments.atten_mask));
         scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
-        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
+        if constexpr (Heads::kProbsInScores) {
+            probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
+        } else {
+            probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
+        }
         // Brcb reads eight rows at a time: lanes past the last row must hold something.
         AscendC::Duplicate(Float(offsetof(UbMemory<Heads>, row_max)), FloatFromBits(kLowestFloatBits), kVectorRows);
         AscendC::Duplicate(Float(offsetof(UbMemory<Heads>, row_sum)), 0.0F, kVectorRows);
@@ -95,7 +99,11 @@ private:
         AscendC::Mul(running_sum, running_sum, buffers_.Correction(step)[begin], RoundUp(count, kFloatsPerBlock));
         AscendC::Exp(scores, scores, count * shape.pitch);
         AscendC::PipeBarrier<PIPE_V>();
-        StoreProbs(step, rows.offset + begin, count, shape, scores);
+        if constexpr (Heads::kProbsInScores) {
+            StoreProbRows(step, rows.offset + begin, count, shape, scores);
+        } else {
+            StoreProbs(step, rows.offset + begin, count, shape, scores);
+        }
         const AscendC::LocalTensor<float> row_sum = Float(offsetof(UbMemory<Heads>, row_sum))[begin];
         ReduceRows<RowReduction::kSum>(row_sum, scores, buffers_.Scratch(), count, shape.pitch);
         buffers_.ChunkIsUsed(buffer);
@@ -198,6 +206,31 @@ private:
         AscendC::DataCopy(probs_[slot + int64_t(tile_row) * kFractal], probs, params);
         if (step.Rows().rows == 1) {  // the cube core multiplies a lone row as two
             AscendC::DataCopy(probs_[slot + kFractal], probs, params);
+        }
+        buffers_.StoreIsWritten(buffer);
+    }
+
+    // Row by row, each in the place of its scores: the cube core makes strips of them.
+    __aicore__ inline void StoreProbRows(const TileStep& step, int32_t tile_row, int32_t count, const Shape& shape,
+                                         const AscendC::LocalTensor<float>& scores) {
+        const int32_t buffer = buffers_.FillStore();
+        const AscendC::LocalTensor<T> probs = buffers_.Store(buffer);
+        const AscendC::UnaryRepeatParams narrow(1, 1, uint8_t(shape.pitch / kHalfsPerBlock),
+                                                uint8_t(shape.pitch / kFloatsPerBlock));
+        for (int32_t group = 0; group < shape.pitch; group += kFloatsPerRepeat) {
+            AscendC::Cast(probs[group], scores[group], AscendC::RoundMode::CAST_RINT, uint64_t(kFloatsPerRepeat),
+                          uint8_t(count), narrow);
+        }
+        buffers_.StoreIsFilled(buffer);
+        const int32_t blocks = CeilDiv(step.KeyCount(), kHalfsPerBlock);
+        const int32_t slot_pitch = 2 * int32_t(plan_.tile_keys);  // elements of T
+        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(T));
+        const AscendC::DataCopyParams params(uint16_t(count), uint16_t(blocks),
+                                             uint16_t(shape.pitch / kHalfsPerBlock - blocks),
+                                             uint16_t(slot_pitch / kHalfsPerBlock - blocks));
+        AscendC::DataCopy(probs_[slot + int64_t(tile_row) * slot_pitch], probs, params);
+        if (step.Rows().rows == 1) {  // the cube core multiplies a lone row as two
+            AscendC::DataCopy(probs_[slot + slot_pitch], probs, params);
         }
         buffers_.StoreIsWritten(buffer);
     }

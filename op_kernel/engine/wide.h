@@ -25,12 +25,38 @@ struct CubeWide {
     __aicore__ static inline void Empty(Stages&, const TileStep&) {}
 };
 
-template <typename T, typename Heads>
-struct VectorWide : VectorPrefill<T, Heads> {
-    __aicore__ static inline void Follow(VectorStages<T, Heads>& stages, const TileStep& step) {
-        stages.output.Run(step);
+template <typename T, typename HeadsOf>
+struct VectorWide {
+    using Heads = HeadsOf;
+    struct Stages : VectorStages<T, Heads> {
+        TileStep before = {};
+        uint32_t begun = 0;  // steps whose first pass has been added
+    };
+    __aicore__ static inline void Pass(Stages& stages, const TileStep& step, int32_t pass) {
+        stages.output.Run(step, pass);
         AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_MTE2>(CrossCoreFlag::kCubeWaitsForUpdate);
     }
+    __aicore__ static inline void Begin(Stages& stages, const TileStep& step) {
+        if (stages.begun == step.step) {
+            Pass(stages, step, 0);
+            ++stages.begun;
+        }
+    }
+    // The first pass of the step before is there while the cube core is at the second half of this step's S.
+    __aicore__ static inline void Lead(Stages& stages, const TileStep& step) {
+        if (step.step > 0) {
+            Begin(stages, stages.before);
+        }
+        stages.softmax.Run(step);
+        stages.before = step;
+    }
+    __aicore__ static inline void Follow(Stages& stages, const TileStep& step) {
+        Begin(stages, step);
+        for (int32_t pass = 1; pass < stages.output.PassCount(); ++pass) {
+            Pass(stages, step, pass);
+        }
+    }
+    __aicore__ static inline void Empty(Stages& stages, const TileStep& step) { stages.output.WriteEmpty(step); }
 };
 
 template <typename T>

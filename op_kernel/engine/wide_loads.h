@@ -141,7 +141,7 @@ public:
         pipe.InitBuffer(l1_, sizeof(WideL1Memory));
         query_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query));
         query_rope_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(arguments.query_rope));
-        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, probs)));
+        probs_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
         left_ = order_.Next();
         for (int32_t i = 0; i < kWideGranules; ++i) {
             FreeBuffer(i);
@@ -204,13 +204,14 @@ public:
     // The rope part of the next piece of K, there with the last part of the piece.
     __aicore__ inline AscendC::LocalTensor<T> NextRope() { return Rope(ropes_used_++ % kWideRopeBuffers); }
 
-    // P of a step lies in its slot as it will in L1: strips of 16 keys, each all rows.
+    // P of a step lies in its slot row by row, in the place of the scores.
     __aicore__ inline void LoadProbs(const TileStep& step) {
-        const int32_t rows = RoundUp(step.Rows().rows, kFractal);
-        const int64_t slot = int64_t(step.step % Heads::kProbSlots) * (Heads::kProbSlotBytes / sizeof(T));
+        const int32_t rows = Max(step.Rows().rows, kLeftRowsMin);
+        const int64_t slot_pitch = 2 * int64_t(plan_.tile_keys);  // elements of T
+        const RowRun run{int64_t(step.step % Heads::kRingSlots) * int64_t(Heads::kScoreSlotBytes / sizeof(T)),
+                         slot_pitch, rows};
         AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs);
-        AscendC::DataCopy(Memory(offsetof(WideL1Memory, probs)), probs_[slot],
-                          AscendC::DataCopyParams(1, uint16_t(CeilDiv(step.KeyCount(), kFractal) * rows), 0, 0));
+        CopyRunToNz(Memory(offsetof(WideL1Memory, probs)), RoundUp(rows, kFractal), 0, probs_, run, step.KeyCount());
         AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kProbs);
     }
     __aicore__ inline AscendC::LocalTensor<T> WaitForProbs() {

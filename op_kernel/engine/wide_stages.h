@@ -65,7 +65,6 @@ public:
         for (int32_t pass = 1; pass < passes; ++pass) {
             PartialChannels(step, pass, passes);
         }
-        AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForPartial);
     }
 
 private:
@@ -155,10 +154,10 @@ private:
                 products_.LoadValueRight(l0, values, 0, keys, width);
                 products_.Multiply(products[i], l0, rows, width, keys, turn == 0);
                 if (turn == pieces - 1) {
-                    if (pass == 0 && i == 0 && step.step > 0) {
+                    if (i == 0 && (pass > 0 || step.step > 0)) {
                         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForUpdate);
                     }
-                    StorePartial(step, products[i], begin + i * kCubeStep, width);
+                    StorePartial(step, products[i], i * kCubeStep, width);
                 }
             }
             if (turn == pieces - 1 && pass == passes - 1) {
@@ -170,12 +169,12 @@ private:
                 loads_.Free();
             }
         }
+        AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForPartial);
     }
 
+    // `channel`: of the pass.
     __aicore__ inline void StorePartial(const TileStep& step, int32_t product, int32_t channel, int32_t columns) {
-        const int64_t slot = int64_t(step.step % Heads::kPartialSlots) * (Heads::kPartialSlotBytes / sizeof(float));
-        products_.StoreProduct(product, partial_[slot + channel], step.Rows().rows, columns,
-                               RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
+        products_.StoreProduct(product, partial_[channel], step.Rows().rows, columns, kWideChannels);
     }
 
     const AttentionPlan& plan_;

@@ -110,16 +110,17 @@ __aicore__ inline void ApplyToRows(const AscendC::LocalTensor<float>& chunk, con
 // total = addend, or total += addend, over `columns` columns of each row.
 __aicore__ inline void AccumulateRows(const AscendC::LocalTensor<float>& total,
                                       const AscendC::LocalTensor<float>& addend, int32_t rows, int32_t columns,
-                                      int32_t pitch, bool first) {
-    const uint8_t row_blocks = uint8_t(pitch / kFloatsPerBlock);
+                                      int32_t pitch, int32_t addend_pitch, bool first) {
+    const uint8_t total_blocks = uint8_t(pitch / kFloatsPerBlock);
+    const uint8_t addend_blocks = uint8_t(addend_pitch / kFloatsPerBlock);
     for (int32_t group = 0; group < columns; group += kFloatsPerRepeat) {
         const uint64_t lanes = uint64_t(Min(columns - group, kFloatsPerRepeat));
         if (first) {
             AscendC::Muls(total[group], addend[group], 1.0F, lanes, uint8_t(rows),
-                          AscendC::UnaryRepeatParams(1, 1, row_blocks, row_blocks));
+                          AscendC::UnaryRepeatParams(1, 1, total_blocks, addend_blocks));
         } else {
             AscendC::Add(total[group], total[group], addend[group], lanes, uint8_t(rows),
-                         AscendC::BinaryRepeatParams(1, 1, 1, row_blocks, row_blocks, row_blocks));
+                         AscendC::BinaryRepeatParams(1, 1, 1, total_blocks, total_blocks, addend_blocks));
         }
     }
 }

@@ -30,7 +30,7 @@ constexpr int64_t kEmptyTileCost = 16;
 // ring in global memory that stays in L2. `chunk` is the number of scores that a vector core works on at a time, in
 // whole groups of eight rows; an explicit mask or a bias takes part of its buffer, so key tiles are shorter with them.
 template <int32_t head_dim_max, int32_t value_dim_max, int32_t row_group_max, int32_t steps_behind, int32_t chunk,
-          int32_t prob_slots, int32_t partial_slots>
+          int32_t prob_slots, int32_t partial_slots, int32_t partial_columns>
 struct HeadGeometry {
     static constexpr int32_t kHeadDimMax = head_dim_max;    // of query and key, rope included
     static constexpr int32_t kValueDimMax = value_dim_max;  // of value and output
@@ -38,7 +38,10 @@ struct HeadGeometry {
     static constexpr int32_t kStepsBehind = steps_behind;
     static constexpr int32_t kRingSlots = steps_behind + 1;  // of S
     static constexpr int32_t kProbSlots = prob_slots;
+    // Whether P of a row replaces the scores of the row in their slot.
+    static constexpr bool kProbsInScores = prob_slots == 0;
     static constexpr int32_t kPartialSlots = partial_slots;
+    static constexpr int32_t kPartialColumns = partial_columns;  // P V comes in passes of so many channels
     static constexpr int32_t kChunk = chunk;
     static constexpr int32_t kChunkWithMask = chunk / 2;
     static constexpr int32_t kChunkWithBias = chunk / 4;  // with or without a mask
@@ -47,12 +50,12 @@ struct HeadGeometry {
     static constexpr int32_t kTileKeysWithBias = kChunkWithBias / 8;
     static constexpr int64_t kScoreSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 4;
     static constexpr int64_t kProbSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 2;
-    static constexpr int64_t kPartialSlotBytes = int64_t(kTileRowsMax) * value_dim_max * 4;
+    static constexpr int64_t kPartialSlotBytes = int64_t(kTileRowsMax) * partial_columns * 4;
     static constexpr int64_t kCoreWorkspaceBytes =
         kRingSlots * kScoreSlotBytes + kProbSlots * kProbSlotBytes + kPartialSlots * kPartialSlotBytes;
 };
-using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192, 3, 3>;
-using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 1, 1>;
+using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192, 3, 3, 256>;
+using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 0, 1, 256>;
 
 // Most parts that a row tile is split into: the combine stage has their maxima and sums in one chunk buffer.
 constexpr int32_t kPartsMax = 32;
