@@ -3,12 +3,14 @@
 //
 //                 Lead(i)                    Follow(i - 1)
 //   cube core     S(i), first half of keys   P V(i - 1), first 256 channels; S(i), the rest; P V(i - 1), the rest
-//   vector cores  Softmax(i)                 Output(i - 1)
+//   vector cores  Output(i - 1), first 256   Output(i - 1), the rest
+//                 channels; Softmax(i)
 //
 // P V of a step begins half an S and half a P V after its S: time for softmax. Before P V(i - 1) the cube core has
-// waited for P of step i - 1, hence for the end of every earlier read of S(i - 2) by the vector cores; S of step i is
-// told after the P of step i - 1 has been read, so P needs one slot. O_partial has one as well: the vector cores say
-// when they have read it. Each slot less is memory that is not written back to HBM.
+// waited for P of step i - 1, hence for the end of every earlier read of S(i - 2) by the vector cores. P of a row takes
+// the place of its scores: when S of step i + 1 comes there, P of step i - 1 has been fetched. The partial output has
+// one slot of 256 channels: the vector cores say when they have read it. Each slot less is memory that is not written
+// back to HBM.
 #pragma once
 
 #include "engine/prefill.h"
