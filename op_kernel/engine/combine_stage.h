@@ -54,28 +54,32 @@ private:
         const AscendC::LocalTensor<float> sum = buffers_.Float(offsetof(UbMemory<Heads>, running_sum));
         LoadValues(task, row, count);
         LoadOutput(task, 0, row, Min(count, chunk_rows));
-        const int32_t store = buffers_.FillStore();  // nothing is stored while the weights lie there
-        const AscendC::LocalTensor<float> weights = buffers_.FloatStore(store);
+        const AscendC::LocalTensor<float> accumulator = buffers_.Accumulators();  // of a chunk of rows
+        const AscendC::LocalTensor<float> weights = accumulator[Heads::kChunk];
         MergeValues(parts, count, maximum, sum, weights);
         const HeadRows rows{sequence, task.head, int32_t(task.tile) * sequence.tile_rows + row, count};
         finished_.Prepare(rows, maximum, sum);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Div(weights, weights, finished_.Divisor(), uint64_t(RoundUp(count, kFloatsPerBlock)), uint8_t(parts),
+                     AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 0));
+        AscendC::PipeBarrier<PIPE_V>();
         for (int32_t begin = 0; begin < count; begin += chunk_rows) {
+            const int32_t chunk = Min(count - begin, chunk_rows);
             for (int32_t part = 0; part < parts; ++part) {
                 const int32_t next = part + 1 < parts ? begin : begin + chunk_rows;
                 if (next < count) {
                     LoadOutput(task, (part + 1) % parts, row + next, Min(count - next, chunk_rows));
                 }
-                AddPart(weights[part * kVectorRows + begin], begin, Min(count - begin, chunk_rows), part == 0);
+                AddPart(accumulator, weights[part * kVectorRows + begin], chunk, part == 0);
             }
+            finished_.WriteDivided({sequence, task.head, rows.first + begin, chunk}, accumulator);
         }
-        buffers_.StoreIsFilled(store);
-        buffers_.StoreIsWritten(store);
-        finished_.Write(rows, buffers_.Accumulators(), maximum, sum);
+        finished_.WriteValues(rows, maximum, sum);
     }
 
-    // The part that has been loaded next, of `count` rows from `begin`.
-    __aicore__ inline void AddPart(const AscendC::LocalTensor<float>& weights, int32_t begin, int32_t count,
-                                   bool first) {
+    // Adds the part that has been loaded next.
+    __aicore__ inline void AddPart(const AscendC::LocalTensor<float>& total, const AscendC::LocalTensor<float>& weights,
+                                   int32_t count, bool first) {
         const int32_t pitch = finished_.Pitch();
         BroadcastRows(buffers_.Broadcast(), weights, count);
         const int32_t buffer = buffers_.UseChunk();
@@ -83,7 +87,7 @@ private:
         AscendC::PipeBarrier<PIPE_V>();
         ApplyToRows<RowOperation::kMul>(output, buffers_.Broadcast(), count, finished_.Columns(), pitch);
         AscendC::PipeBarrier<PIPE_V>();
-        AccumulateRows(buffers_.Accumulators()[begin * pitch], output, count, finished_.Columns(), pitch, pitch, first);
+        AccumulateRows(total, output, count, finished_.Columns(), pitch, pitch, first);
         buffers_.ChunkIsUsed(buffer);
     }
 

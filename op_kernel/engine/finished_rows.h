@@ -60,7 +60,18 @@ public:
     __aicore__ inline void Write(const HeadRows& rows, const AscendC::LocalTensor<float>& accumulator,
                                  const AscendC::LocalTensor<float>& maximum, const AscendC::LocalTensor<float>& sum) {
         AscendC::PipeBarrier<PIPE_V>();
-        WriteOutput(rows, accumulator, Float(offsetof(UbMemory<Heads>, divisor)));
+        WriteOutput(rows, accumulator, true);
+        WriteValues(rows, maximum, sum);
+    }
+
+    // In place of Write, where the weights of parts have been divided: output rows, a few at a time, and then values.
+    __aicore__ inline AscendC::LocalTensor<float> Divisor() { return Float(offsetof(UbMemory<Heads>, divisor)); }
+    __aicore__ inline void WriteDivided(const HeadRows& rows, const AscendC::LocalTensor<float>& accumulator) {
+        AscendC::PipeBarrier<PIPE_V>();
+        WriteOutput(rows, accumulator, false);
+    }
+    __aicore__ inline void WriteValues(const HeadRows& rows, const AscendC::LocalTensor<float>& maximum,
+                                       const AscendC::LocalTensor<float>& sum) {
         if (plan_.writes_lse != 0) {
             WriteLse(rows, maximum, sum);
         }
@@ -143,17 +154,19 @@ private:
     // Normalises, rounds to T and writes. The sum of a row that sees a key is at least about 1 (its largest score
     // contributes exp(0)), so the floor only turns 0 / 0 of the other rows into 0.
     __aicore__ inline void WriteOutput(const HeadRows& rows, const AscendC::LocalTensor<float>& accumulator,
-                                       const AscendC::LocalTensor<float>& divisor) {
+                                       bool divides) {
         const RowMap map(plan_, rows.sequence, plan_.output, rows.sequence.output, rows.head);
         const uint8_t row_blocks = uint8_t(pitch_ / kFloatsPerBlock);
         const AscendC::UnaryRepeatParams narrow(1, 1, uint8_t(pitch_ / kHalfsPerBlock), row_blocks);
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows_) {
             const int32_t count = Min(rows.count - begin, chunk_rows_);
             const AscendC::LocalTensor<float> finished = accumulator[begin * pitch_];
-            BroadcastRows(buffers_.Broadcast(), divisor[begin], count);
-            AscendC::PipeBarrier<PIPE_V>();
-            ApplyToRows<RowOperation::kDiv>(finished, buffers_.Broadcast(), count, columns_, pitch_);
-            AscendC::PipeBarrier<PIPE_V>();
+            if (divides) {
+                BroadcastRows(buffers_.Broadcast(), Divisor()[begin], count);
+                AscendC::PipeBarrier<PIPE_V>();
+                ApplyToRows<RowOperation::kDiv>(finished, buffers_.Broadcast(), count, columns_, pitch_);
+                AscendC::PipeBarrier<PIPE_V>();
+            }
             const int32_t buffer = buffers_.FillStore();
             const AscendC::LocalTensor<T> result = buffers_.Store(buffer);
             for (int32_t group = 0; group < columns_; group += kFloatsPerRepeat) {

@@ -61,7 +61,8 @@ constexpr int32_t kStoreBuffers = 2;
 struct VectorEvent {
     static constexpr int32_t kChunk = 0;  // MTE2_V: what a chunk is loaded with is in UB; V_MTE2: it may be overwritten
     static constexpr int32_t kStore = 0;  // V_MTE3: a store buffer may be stored; MTE3_V: it has been stored
-    static constexpr int32_t kPart = 2;   // MTE3_V: the running output of a split row tile has been stored
+    // Of a split row tile. V_MTE3: some of its running output may be stored; MTE3_V: all of it has been.
+    static constexpr int32_t kPart = 2;
 };
 static_assert(VectorEvent::kStore + kStoreBuffers <= VectorEvent::kPart, "ids of one pipe pair overlap");
 

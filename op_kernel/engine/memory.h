@@ -112,8 +112,6 @@ struct UbMemory {
 static_assert(kRowGroupMax * kRowGroupChannels <= NarrowHeads::kValueDimMax, "the output of a group of row tiles");
 static_assert(sizeof(float) * 2 * kPartsMax * kVectorRows <= sizeof(float) * WideHeads::kChunk,
               "maxima and sums of all parts of a row tile fit a chunk");
-static_assert(sizeof(float) * kPartsMax * kVectorRows <= sizeof(UbMemory<WideHeads>::store[0]),
-              "weights of all parts of a row tile fit a store buffer");
 // 192 KiB less 256 reserved bytes, less 8 KiB that Select and the toolchain take.
 static_assert(sizeof(UbMemory<NarrowHeads>) <= 184 * 1024 - 256, "UB");
 static_assert(sizeof(UbMemory<WideHeads>) <= 184 * 1024 - 256, "UB, wide heads");

@@ -34,13 +34,18 @@ public:
         const int32_t columns = Min(finished_.Columns() - pass * Heads::kPartialColumns, Heads::kPartialColumns);
         const int32_t chunk_rows = ChunkRows<Heads>(Heads::kChunk, RoundUp(columns, kFloatsPerRepeat));
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
-            Update(step, rows, begin, Min(rows.count - begin, chunk_rows), pass * Heads::kPartialColumns, columns);
+            const int32_t count = Min(rows.count - begin, chunk_rows);
+            Update(step, rows, begin, count, pass * Heads::kPartialColumns, columns);
+            if (step.last && step.Rows().part_slot != kNotSplit) {
+                StorePart(step, rows.offset + begin, count, pass * Heads::kPartialColumns, columns,
+                          buffers_.Accumulator(step, finished_.Pitch())[begin * finished_.Pitch()]);
+            }
         }
-        const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, finished_.Pitch());
         if (finishes) {
-            finished_.Write(head_rows, accumulator, buffers_.RunningMax(step), buffers_.RunningSum(step));
+            finished_.Write(head_rows, buffers_.Accumulator(step, finished_.Pitch()), buffers_.RunningMax(step),
+                            buffers_.RunningSum(step));
         } else if (ends) {
-            StorePart(step, rows, accumulator);
+            StorePartValues(step, rows);
         }
     }
 
@@ -90,26 +95,33 @@ private:
         buffers_.ChunkIsUsed(buffer);
     }
 
-    // The partial result of a split row tile: the running output as it is, maxima and sums.
-    __aicore__ inline void StorePart(const TileStep& step, const VectorRows& rows,
+    // The partial result of a split row tile: the running output as it is, rows and channels as they are completed.
+    __aicore__ inline void StorePart(const TileStep& step, int32_t row, int32_t count, int32_t channel, int32_t columns,
                                      const AscendC::LocalTensor<float>& accumulator) {
         const int64_t slot = parts_.Slot(core_, step.Rows().part_slot);
-        const int32_t columns = finished_.Columns();
+        AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kPart);
+        AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kPart);
+        AscendC::DataCopy(parts_.At(slot + parts_.Output(row) + channel), accumulator[channel],
+                          AscendC::DataCopyParams(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
+                                                  uint16_t((finished_.Pitch() - columns) / kFloatsPerBlock),
+                                                  uint16_t((finished_.Columns() - columns) / kFloatsPerBlock)));
+    }
+
+    // Its maxima and sums, the last of it.
+    __aicore__ inline void StorePartValues(const TileStep& step, const VectorRows& rows) {
+        const int64_t slot = parts_.Slot(core_, step.Rows().part_slot);
         const int32_t buffer = buffers_.FillStore();
         const AscendC::LocalTensor<float> maximum = buffers_.FloatStore(buffer);
         const AscendC::LocalTensor<float> sum = maximum[kVectorRows];
         AscendC::PipeBarrier<PIPE_V>();
         AscendC::Muls(maximum, buffers_.RunningMax(step), 1.0F, kVectorRows);
         AscendC::Muls(sum, buffers_.RunningSum(step), 1.0F, kVectorRows);
-        buffers_.StoreIsFilled(buffer);  // and so is the running output
+        buffers_.StoreIsFilled(buffer);
         const uint16_t blocks = uint16_t(CeilDiv(rows.count, kFloatsPerBlock));
         const AscendC::DataCopyParams values(1, blocks, 0, 0);
         AscendC::DataCopy(parts_.At(slot + parts_.Maximum(rows.offset)), maximum, values);
         AscendC::DataCopy(parts_.At(slot + parts_.Sum(rows.offset)), sum, values);
         buffers_.StoreIsWritten(buffer);
-        AscendC::DataCopy(parts_.At(slot + parts_.Output(rows.offset)), accumulator,
-                          AscendC::DataCopyParams(uint16_t(rows.count), uint16_t(columns / kFloatsPerBlock),
-                                                  uint16_t((finished_.Pitch() - columns) / kFloatsPerBlock), 0));
         AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kPart);
         part_is_stored_ = true;
     }
