@@ -46,7 +46,7 @@ void AddSizes(const Scene& scene, Page* page) {
     page->Add("head_dim", Concat(scene.head_dim));
     page->Add("scale", ScaleText(request.scale_value, scene.head_dim));
     page->Add("visible", Concat("row i sees key j where block_sparse_mask[b, n, i // ", scene.block_x, ", j // ",
-                                scene.block_y, "] is 1; the map is not read before the kernel runs"));
+                                scene.block_y, "] is not 0; the map is not read before the kernel runs"));
     const auto blocks = [](int64_t length, int64_t unit) { return length / unit + (length % unit != 0); };
     const auto text = [&](int64_t row_count, int64_t key_count) {
         return Concat(row_count, " queries, ", key_count, " keys: ", blocks(row_count, scene.block_x), " by ",

@@ -72,7 +72,7 @@ Status CheckLengthList(const LengthRules& rules, const OptionalLengths& lengths,
             return Refusal(rules.op, rules.range_rule, rules.argument, Concat("entry ", i, " = ", length),
                            Concat("0 to ", rules.axis, " (", whole, ")"),
                            LooksCumulative(*lengths, used, whole)
-                               ? "These look like running totals: here each entry is the length of one sequence."
+                               ? "Are these running totals? Here each entry is the length of one sequence."
                                : "");
         }
     }

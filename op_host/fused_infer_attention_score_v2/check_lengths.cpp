@@ -33,7 +33,7 @@ Status CheckLengths(Scene& scene) {
     const OptionalLengths& keys = scene.request.actual_seq_kvlen;
     if (scene.paged() && keys && (keys->size() == 1 || int64_t(keys->size()) >= scene.batch)) {
         // KV_S is what block_table has room for: a length beyond it says that the table is too narrow.
-        if (Status status = CheckTableColumns(scene, KeyLengths(scene), ""); !status.ok()) {
+        if (Status status = CheckTableColumns(scene, KeyLengths(scene)); !status.ok()) {
             return status;
         }
     }

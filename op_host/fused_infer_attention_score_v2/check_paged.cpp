@@ -169,6 +169,12 @@ bool Ascending(const std::vector<int64_t>& lengths) {
     return lengths.size() > 1 && std::is_sorted(lengths.begin(), lengths.end()) && lengths.front() < lengths.back();
 }
 
+const char* TotalsHelp(const Lengths& lengths) {
+    return Ascending(lengths) ? "Are these running totals? With block_table each entry is the length of one sequence, "
+                                "also in token-packed layouts."
+                              : "";
+}
+
 int64_t BlocksOf(int64_t length, int64_t size) { return length / size + (length % size != 0 ? 1 : 0); }
 
 // Blocks that all sequences take together, or a number that is not below it and not above `enough`.
@@ -193,12 +199,13 @@ int64_t BlocksOfAll(const Lengths& lengths, int64_t size, int64_t enough) {
 
 }  // namespace
 
-Status CheckTableColumns(const Scene& scene, const Lengths& lengths, const char* help) {
+Status CheckTableColumns(const Scene& scene, const Lengths& lengths) {
     for (size_t b = 0; b < lengths.size(); ++b) {
         if (lengths[b] > scene.key_length) {  // what a row of the table has room for
             const int64_t blocks = BlocksOf(lengths[b], scene.request.block_size);
             return Refuse("FIA-C57", "block_table", TensorText(scene.request.block_table),
-                          Concat("at least ", blocks, " columns for the ", lengths[b], " keys of sequence ", b), help);
+                          Concat("at least ", blocks, " columns for the ", lengths[b], " keys of sequence ", b),
+                          TotalsHelp(lengths));
         }
     }
     return OkStatus();
@@ -234,16 +241,14 @@ Status CheckPagedLengths(Scene& scene) {
     const Request& request = scene.request;
     const Lengths lengths = KeyLengths(scene);
     const int64_t size = request.block_size;
-    const char* help = Ascending(lengths) ? "Are these running totals? With block_table each entry is the length of "
-                                            "one sequence, also in token-packed layouts."
-                                          : "";
+    const char* help = TotalsHelp(lengths);
     for (size_t b = 0; b < lengths.size(); ++b) {
         if (lengths[b] < 0) {
             return Refuse(scene.head_dim == 512 ? "FIA-C141" : "FIA-C135", "actual_seq_kvlen",
                           Concat("entry ", b, " = ", lengths[b]), "0 or more");
         }
     }
-    if (Status status = CheckTableColumns(scene, lengths, help); !status.ok()) {
+    if (Status status = CheckTableColumns(scene, lengths); !status.ok()) {
         return status;
     }
     const int64_t blocks = BlocksOfAll(lengths, size, request.key->shape[0]);

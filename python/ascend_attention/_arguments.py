@@ -20,14 +20,17 @@ Descriptor = tuple[int, str, tuple[int, ...], bool]
 _INT64_MAX = 2**63 - 1
 
 
-def refuse_type(function: str, argument: str, value: object, allowed: str) -> NoReturn:
+def shown(value: object) -> str:
+    """The value on one short line."""
     try:
-        shown = " ".join(repr(value).split())
+        text = " ".join(repr(value).split())
     except ValueError:  # an integer with more digits than Python is willing to print
-        shown = "a value too long to show"
-    if len(shown) > 60:
-        shown = shown[:57] + "..."
-    raise TypeError(f"{function}: {argument}: given {shown} ({type(value).__name__}); allowed: {allowed}")
+        text = "a value too long to show"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def refuse_type(function: str, argument: str, value: object, allowed: str) -> NoReturn:
+    raise TypeError(f"{function}: {argument}: given {shown(value)} ({type(value).__name__}); allowed: {allowed}")
 
 
 def refuse(function: str, argument: str, given: str, allowed: str, code: int = INVALID_PARAMETER) -> NoReturn:

@@ -12,7 +12,7 @@ from ascend_attention import _block_sparse_attention_v2 as bsa_v2
 from ascend_attention import _call, _core
 from ascend_attention import _fused_infer_attention_score_v2 as fia_v2
 from ascend_attention import _prompt_flash_attention as pfa
-from ascend_attention._arguments import refuse
+from ascend_attention._arguments import refuse, shown
 from ascend_attention._errors import AttentionError, by_name
 from ascend_attention._other_names import unknown_argument, version_1_help
 
@@ -82,7 +82,7 @@ def _ask(
     name = op if isinstance(op, str) else getattr(op, "__name__", "")
     operator = OPERATORS.get(name)
     if operator is None or not (isinstance(op, str) or op is operator.function):
-        refuse(caller, "op", repr(op), ", ".join(OPERATORS) + version_1_help(name))
+        refuse(caller, "op", shown(op), ", ".join(OPERATORS) + version_1_help(name))
     signature = inspect.signature(operator.function)
     try:
         bound = signature.bind(*positional, **arguments)
