@@ -31,11 +31,12 @@ void RequirePlace(const void* place) {
     }
 }
 
+// Here and below: `function` is the C function that calls, by whose name a refusal begins.
 // A constructor as a C function: null instead of an exception.
 template <class Handle, class Make>
-Handle* New(Make make) {
+Handle* New(Make make, const char* function = __builtin_FUNCTION()) {
     Handle* handle = nullptr;
-    Guarded([&] { handle = static_cast<Handle*>(make()); });
+    Guarded(function, [&] { handle = static_cast<Handle*>(make()); });
     return handle;
 }
 
@@ -47,8 +48,8 @@ void* NewArray(Kind kind, const Given* value, std::uint64_t size) {
     return AddHandle(kind, std::make_shared<Array<Value>>(value, value + size));
 }
 
-aclnnStatus Destroy(Kind kind, const void* handle) {
-    return Guarded([&] {
+aclnnStatus Destroy(Kind kind, const void* handle, const char* function = __builtin_FUNCTION()) {
+    return Guarded(function, [&] {
         if (handle != nullptr && TakeHandle(kind, handle) == nullptr) {
             throw Failure(ACLNN_ERR_PARAM_INVALID,
                           Concat("given ", DescribeHandle(handle), "; allowed: ", NameOf(kind)));
@@ -66,8 +67,8 @@ void* NewList(Kind kind, Kind member, const void* const* value, std::uint64_t si
     return AddHandle(kind, std::make_shared<List>(value, value + size));
 }
 
-aclnnStatus DestroyList(Kind kind, Kind member, const void* handle) {
-    return Guarded([&] {
+aclnnStatus DestroyList(Kind kind, Kind member, const void* handle, const char* function = __builtin_FUNCTION()) {
+    return Guarded(function, [&] {
         if (handle == nullptr) {
             return;
         }
@@ -83,8 +84,8 @@ aclnnStatus DestroyList(Kind kind, Kind member, const void* handle) {
 }
 
 template <class T>
-aclnnStatus SizeOf(Kind kind, const void* handle, uint64_t* size) {
-    return Guarded([&] {
+aclnnStatus SizeOf(Kind kind, const void* handle, uint64_t* size, const char* function = __builtin_FUNCTION()) {
+    return Guarded(function, [&] {
         const std::shared_ptr<T> array = Require<T>(kind, handle);
         RequirePlace(size);
         *size = array->size();
@@ -110,8 +111,8 @@ std::vector<std::int64_t> ContiguousStrides(const std::vector<std::int64_t>& sha
 }
 
 aclnnStatus GiveAway(const aclTensor* tensor, std::vector<std::int64_t> Tensor::* member, int64_t** values,
-                     uint64_t* count) {
-    return Guarded([&] {
+                     uint64_t* count, const char* function = __builtin_FUNCTION()) {
+    return Guarded(function, [&] {
         const std::shared_ptr<Tensor> found = Require<Tensor>(Kind::kTensor, tensor);
         RequirePlace(values);
         RequirePlace(count);
@@ -123,8 +124,9 @@ aclnnStatus GiveAway(const aclTensor* tensor, std::vector<std::int64_t> Tensor::
 }
 
 template <class Value>
-aclnnStatus Get(const aclTensor* tensor, Value Tensor::* member, Value* value) {
-    return Guarded([&] {
+aclnnStatus Get(const aclTensor* tensor, Value Tensor::* member, Value* value,
+                const char* function = __builtin_FUNCTION()) {
+    return Guarded(function, [&] {
         const std::shared_ptr<Tensor> found = Require<Tensor>(Kind::kTensor, tensor);
         RequirePlace(value);
         *value = (*found).*member;

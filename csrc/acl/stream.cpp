@@ -27,11 +27,13 @@ std::optional<Failure> FailureOf(const Stream::Task& task) {
         task();
         return std::nullopt;
     } catch (const Failure& failure) {
-        return failure;
+        return failure.OfWork();
     } catch (const std::bad_alloc&) {
-        return Failure(ACL_ERROR_BAD_ALLOC, "out of host memory");
+        return Failure(ACL_ERROR_BAD_ALLOC, "work on a stream: out of host memory").OfWork();
     } catch (const std::exception& error) {
-        return Failure(ACL_ERROR_INTERNAL_ERROR, std::string("internal error, please report it: ") + error.what());
+        return Failure(ACL_ERROR_INTERNAL_ERROR,
+                       std::string("work on a stream: internal error, please report it: ") + error.what())
+            .OfWork();
     }
 }
 

@@ -2,6 +2,7 @@
 // Streams, events, memory and copies as C functions.
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "acl/acl_rt.h"
 #include "acl/device.h"
@@ -98,6 +99,17 @@ void CheckSet(const void* to, std::size_t most, std::size_t count) {
     CheckPointer(to, "devPtr");
     CheckCount(count, most, "maxCount");
     PinDevice(to, count, "devPtr");
+}
+
+// Work whose failure, told when somebody waits for it, carries the name of the function that put it there.
+Stream::Task Later(const char* function, Stream::Task work) {
+    return [function, work = std::move(work)] {
+        try {
+            work();
+        } catch (const Failure& failure) {
+            throw Failure(failure.code(), Concat(function, ": ", failure.what()));
+        }
+    };
 }
 
 void DestroyStream(aclrtStream stream, bool force) {
@@ -270,13 +282,13 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
     return Guarded([&] {
         const Copy copy = MakeCopy(dst, destMax, src, count, kind);
         copy.Check();
-        Stream::Enqueue(StreamOf(stream), [copy] { copy.Run(); });
+        Stream::Enqueue(StreamOf(stream), Later("aclrtMemcpyAsync", [copy] { copy.Run(); }));
     });
 }
 
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
     return Guarded([&] {
         CheckSet(devPtr, maxCount, count);
-        Stream::Enqueue(StreamOf(stream), [=] { Set(devPtr, value, count); });
+        Stream::Enqueue(StreamOf(stream), Later("aclrtMemsetAsync", [=] { Set(devPtr, value, count); }));
     });
 }

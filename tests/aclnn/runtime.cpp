@@ -19,9 +19,9 @@ void TestDevice() {
     void* memory = nullptr;
     CHECK_EQ(aclrtGetDevice(&number), ACL_ERROR_RT_CONTEXT_NULL);
     CHECK_EQ(aclrtMalloc(&memory, 32, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_CONTEXT_NULL);
-    CHECK(Said("aclrtSetDevice"));
+    CHECK(Said("aclrtMalloc: this thread has no context: call aclrtSetDevice"));
     CHECK_EQ(aclrtSetDevice(1), ACL_ERROR_RT_INVALID_DEVICEID);
-    CHECK(Said("device 1: there is one device"));
+    CHECK(Said("aclrtSetDevice: device 1: there is one device"));
     CHECK_EQ(aclrtSetDevice(0), ACL_SUCCESS);
     CHECK_EQ(aclrtGetDevice(&number), ACL_SUCCESS);
     CHECK_EQ(number, 0);
@@ -123,12 +123,12 @@ void TestStreams() {
     CHECK_EQ(aclrtMemsetAsync(gone, 32, 0, 32, one), ACL_SUCCESS);
     CHECK_EQ(aclrtFree(gone), ACL_SUCCESS);
     CHECK_EQ(aclrtSynchronizeStream(one), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK(Said("or no more"));
+    CHECK_EQ(LastText().rfind("aclrtMemsetAsync: devPtr: 32 bytes at ", 0), 0U);  // not of the call that waited
     CHECK_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
 
     CHECK_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
     CHECK_EQ(aclrtRecordEvent(event, one), ACL_ERROR_RT_INVALID_HANDLE);
-    CHECK(Said("an event that was destroyed"));
+    CHECK(Said("aclrtRecordEvent: event: an event that was destroyed"));
     CHECK_EQ(aclrtDestroyStream(one), ACL_SUCCESS);
     CHECK_EQ(aclrtDestroyStreamForce(two), ACL_SUCCESS);
     CHECK_EQ(aclrtDestroyStream(one), ACL_ERROR_RT_INVALID_HANDLE);
@@ -155,6 +155,7 @@ void TestObjects() {
     CHECK_EQ(int(dtype), int(ACL_BF16));
     CHECK(aclCreateTensor(nullptr, 3, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, nullptr, 0, nullptr) == nullptr);
     CHECK(aclCreateIntArray(nullptr, 2) == nullptr);
+    CHECK(Said("aclCreateIntArray: value: nullptr"));
 
     // A list owns its members; a foreign handle is told for what it is.
     const aclTensor* members[] = {tensor};
@@ -162,10 +163,14 @@ void TestObjects() {
     CHECK_EQ(aclGetTensorListSize(list, &count), ACLNN_SUCCESS);
     CHECK_EQ(count, 1U);
     CHECK_EQ(aclDestroyTensor(reinterpret_cast<aclTensor*>(list)), ACLNN_ERR_PARAM_INVALID);
-    CHECK(Said("given a list of tensors; allowed: a tensor"));
+    CHECK(Said("aclDestroyTensor: given a list of tensors; allowed: a tensor"));
     CHECK_EQ(aclDestroyTensorList(list), ACLNN_SUCCESS);
     CHECK_EQ(aclDestroyTensor(tensor), ACLNN_ERR_PARAM_INVALID);
-    CHECK(Said("a tensor that was destroyed"));
+    CHECK(Said("aclDestroyTensor: given a tensor that was destroyed; allowed: a tensor"));
+    CHECK_EQ(aclDestroyTensorList(list), ACLNN_ERR_PARAM_INVALID);
+    CHECK(Said("aclDestroyTensorList: given a list of tensors that was destroyed"));
+    CHECK_EQ(aclGetViewOffset(tensor, &offset), ACLNN_ERR_PARAM_INVALID);
+    CHECK(Said("aclGetViewOffset: given a tensor that was destroyed"));
     CHECK_EQ(aclDestroyTensor(reinterpret_cast<aclTensor*>(&count)), ACLNN_ERR_PARAM_INVALID);
     CHECK(Said("a pointer that this library did not give"));
     CHECK_EQ(aclDestroyTensor(nullptr), ACLNN_SUCCESS);

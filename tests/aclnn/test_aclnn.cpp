@@ -133,6 +133,7 @@ void TestWorkspaceThatGoes(aclrtStream stream) {
 void TestRepeatable(aclrtStream stream) {
     CHECK_EQ(aclSetAclOpExecutorRepeatable(nullptr), ACLNN_ERR_INNER_NULLPTR);
     CHECK_EQ(aclDestroyAclOpExecutor(nullptr), ACLNN_ERR_INNER_NULLPTR);
+    CHECK(Said("aclDestroyAclOpExecutor: executor: given nullptr"));
     Prompt prompt;
     std::uint64_t bytes = 0;
     aclOpExecutor* executor = nullptr;

@@ -124,8 +124,8 @@ using namespace ascend_attention;
 namespace {
 
 // `destroyed`: whether the executor is one no more afterwards.
-aclnnStatus WithExecutor(aclOpExecutor* executor, bool destroyed) {
-    return acl::Guarded([&] {
+aclnnStatus WithExecutor(aclOpExecutor* executor, bool destroyed, const char* function = __builtin_FUNCTION()) {
+    return acl::Guarded(function, [&] {
         if (executor == nullptr) {
             throw acl::Failure(ACLNN_ERR_INNER_NULLPTR, "executor: given nullptr; allowed: an executor");
         }
