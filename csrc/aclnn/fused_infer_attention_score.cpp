@@ -4,6 +4,7 @@
 #include "aclnn/phases.h"
 #include "aclnnop/aclnn_fused_infer_attention_score_v3.h"
 #include "aclnnop/aclnn_fused_infer_attention_score_v4.h"
+#include "common/own_rules.h"
 
 namespace ascend_attention::aclnn {
 namespace {
@@ -88,12 +89,13 @@ aclnnStatus aclnnFusedInferAttentionScoreV4GetWorkspaceSize(
         reader.NotSupported("keySharedPrefixOptional", keySharedPrefixOptional);
         reader.NotSupported("valueSharedPrefixOptional", valueSharedPrefixOptional);
         reader.NotSupported("actualSharedPrefixLenOptional", actualSharedPrefixLenOptional);
-        FirstPhase(&reader, std::move(request),
-                   {{"input_layout", inputLayout, IsMissingTensor},
-                    {"attention_out", attentionOut, IsMissingTensor},
-                    {"workspaceSize", workspaceSize, IsMissingTensor},
-                    {"executor", executor, IsMissingTensor}},
-                   {attentionOut, softmaxLse, softmaxLseFlag, false, workspaceSize, executor});
+        FirstPhase(
+            &reader, std::move(request),
+            {{"input_layout", inputLayout, "FIA-C7", "a layout, such as BSH", IsMissingTensor},
+             {"attention_out", attentionOut, FusedInferAttentionScoreV2Request::kOutRule, "a tensor", IsMissingTensor},
+             {"workspaceSize", workspaceSize, own_rule::kHandle, "a place for the answer", IsMissingTensor},
+             {"executor", executor, own_rule::kHandle, "a place for the answer", IsMissingTensor}},
+            {attentionOut, softmaxLse, softmaxLseFlag, false, workspaceSize, executor});
     });
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/own_rules.h"
 #include "common/text.h"
 
 namespace ascend_attention::aclnn {
@@ -136,20 +137,21 @@ bool MayOverlapItself(const TensorHandle& tensor) {
 
 }  // namespace
 
-void Refuse(int code, const char* op, const std::string& argument, const std::string& given, const std::string& allowed,
-            const std::string& help) {
-    doors::ThrowUnlessOk({static_cast<StatusCode>(code), op, argument, "", given, allowed, help});
+void Refuse(int code, const char* rule, const char* op, const std::string& argument, const std::string& given,
+            const std::string& allowed, const std::string& help) {
+    doors::ThrowUnlessOk({static_cast<StatusCode>(code), op, argument, rule, given, allowed, help});
     std::terminate();  // a code of 0 is no refusal
 }
 
 TensorHandle Reader::Handle(const std::string& name, const aclTensor* tensor) {
     std::optional<TensorHandle> handle = ReadTensor(tensor);
     if (!handle.has_value()) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, op_, name, DescribeHandle(tensor), "a tensor of aclCreateTensor");
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kHandle, op_, name, DescribeHandle(tensor),
+               "a tensor of aclCreateTensor");
     }
     if (!IsPlain(handle->format)) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, op_, name, Concat("aclFormat ", int(handle->format)), "ACL_FORMAT_ND",
-               "A format that names the axes of plain memory (NCHW and the like) is the same.");
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kTensor, op_, name, Concat("aclFormat ", int(handle->format)),
+               "ACL_FORMAT_ND", "A format that names the axes of plain memory (NCHW and the like) is the same.");
     }
     return *std::move(handle);
 }
@@ -173,7 +175,8 @@ OptionalTensorList Reader::List(const char* name, const aclTensorList* list) {
     }
     const std::optional<std::vector<const aclTensor*>> members = ReadTensorList(list);
     if (!members.has_value()) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, op_, name, DescribeHandle(list), "a list of aclCreateTensorList");
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kHandle, op_, name, DescribeHandle(list),
+               "a list of aclCreateTensorList");
     }
     std::vector<TensorView> views;
     for (const aclTensor* member : *members) {
@@ -189,7 +192,8 @@ OptionalLengths Reader::Lengths(const char* name, const aclIntArray* array) {
     }
     std::optional<std::vector<std::int64_t>> values = ReadIntArray(array);
     if (!values.has_value()) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, op_, name, DescribeHandle(array), "an array of aclCreateIntArray");
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kHandle, op_, name, DescribeHandle(array),
+               "an array of aclCreateIntArray");
     }
     return values;
 }
@@ -203,7 +207,7 @@ Result Reader::ReadResult(const char* name, const aclTensor* tensor, bool stride
     memory_.push_back({name, result.tensor.address, bytes.value_or(0)});
     const bool staged = strided && !result.contiguous;
     if (staged && (MayOverlapItself(result.tensor) || !bytes.has_value())) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, op_, name, "strides by which elements share memory",
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kMemory, op_, name, "strides by which elements share memory",
                "a place of its own for each element");
     }
     // The kernel writes a staged result to the workspace: where the tensor itself lies does not matter to it.
@@ -214,9 +218,20 @@ Result Reader::ReadResult(const char* name, const aclTensor* tensor, bool stride
 
 void Reader::NotSupported(const char* name, const void* argument, const char* help) {
     if (argument != nullptr) {
-        Refuse(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, op_, name, "a tensor", "nullptr", help);
+        Refuse(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, own_rule::kNotYet, op_, name, "a tensor", "nullptr", help);
     }
 }
+
+namespace {
+
+void RequireDevice(const char* op) {
+    if (!HasDevice()) {
+        Refuse(ACLNN_ERR_RUNTIME_ERROR, own_rule::kDevice, op, "device", "a thread that has set none",
+               "a thread that has called aclrtSetDevice or aclrtSetCurrentContext");
+    }
+}
+
+}  // namespace
 
 bool IsMissingTensor(const Status& refusal) { return refusal.code == StatusCode::kNullPointer; }
 
@@ -235,14 +250,14 @@ void FirstPhase(Reader* reader, doors::AnyRequest request, std::initializer_list
             if (refused.has_value() && row.before(refused->status())) {
                 throw doors::Refusal(*refused);
             }
-            Refuse(ACLNN_ERR_PARAM_NULLPTR, op, row.name, "nullptr", "a pointer");
+            Refuse(ACLNN_ERR_PARAM_NULLPTR, row.rule, op, row.name, "none", row.allowed);
         }
     }
     if (refused.has_value()) {
         throw doors::Refusal(*refused);
     }
     if (results.wants_lse && results.softmax_lse == nullptr) {
-        Refuse(ACLNN_ERR_PARAM_NULLPTR, op, "softmax_lse", "nullptr", "a tensor, because the flag asks for it");
+        call->RefuseMissingResult("softmax_lse");
     }
     TensorView out_view;
     TensorView lse_view;
@@ -252,6 +267,7 @@ void FirstPhase(Reader* reader, doors::AnyRequest request, std::initializer_list
         lse = reader->ReadResult("softmax_lse", results.softmax_lse, results.strided, &lse_view);
     }
     call->AcceptsBuffers(out_view, lse_view, nullptr);
+    RequireDevice(op);
     auto execution = std::make_shared<Execution>(op, *std::move(call), out, results.wants_lse ? &lse : nullptr,
                                                  std::move(reader->memory()));
     const std::uint64_t bytes = execution->workspace_bytes();
@@ -269,26 +285,26 @@ void CheckWorkspace(const Execution& execution, const void* workspace, std::uint
         return;
     }
     if (workspace == nullptr) {
-        Refuse(ACLNN_ERR_PARAM_NULLPTR, op, "workspace", "nullptr", allowed);
+        Refuse(ACLNN_ERR_PARAM_NULLPTR, own_rule::kWorkspace, op, "workspace", "nullptr", allowed);
     }
     if (given < needed) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, op, "workspaceSize", Concat(given), allowed);
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kWorkspace, op, "workspaceSize", Concat(given), allowed);
     }
     const std::uint64_t above = reinterpret_cast<std::uintptr_t>(workspace) % kWorkspaceAlignment;
     if (above != 0) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, op, "workspace",
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kWorkspace, op, "workspace",
                Concat("an address that is ", above, " bytes above a multiple of ", kWorkspaceAlignment),
                Concat("a multiple of ", kWorkspaceAlignment));
     }
     if (const std::optional<std::string> missing = MissingMemory(workspace, given)) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, op, "workspace", *missing, "device memory");
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kWorkspace, op, "workspace", *missing, "device memory");
     }
     const auto begin = reinterpret_cast<std::uintptr_t>(workspace);
     for (const NamedMemory& piece : execution.memory()) {
         const auto other = reinterpret_cast<std::uintptr_t>(piece.address);
         if (piece.bytes > 0 && begin < other + piece.bytes && other < begin + needed) {
-            Refuse(ACLNN_ERR_PARAM_INVALID, op, "workspace", Concat("memory that overlaps ", piece.name),
-                   "memory of its own");
+            Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kWorkspace, op, "workspace",
+                   Concat("memory that overlaps ", piece.name), "memory of its own");
         }
     }
 }
@@ -299,11 +315,11 @@ void CheckTensors(const Execution& execution) {
             continue;
         }
         if (piece.address == nullptr) {
-            Refuse(ACLNN_ERR_PARAM_NULLPTR, execution.op(), piece.name, "a tensor without an address",
-                   "a tensor in device memory");
+            Refuse(ACLNN_ERR_PARAM_NULLPTR, own_rule::kMemory, execution.op(), piece.name,
+                   "a tensor without an address", "a tensor in device memory");
         }
         if (const std::optional<std::string> missing = MissingMemory(piece.address, piece.bytes)) {
-            Refuse(ACLNN_ERR_PARAM_INVALID, execution.op(), piece.name, *missing, "device memory");
+            Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kMemory, execution.op(), piece.name, *missing, "device memory");
         }
     }
 }
@@ -314,28 +330,33 @@ aclnnStatus SecondPhase(const char* op, void* workspace, std::uint64_t workspace
                         aclrtStream stream) noexcept {
     return Guarded([&] {
         if (executor == nullptr) {
-            Refuse(ACLNN_ERR_PARAM_NULLPTR, op, "executor", "nullptr", "an executor of the first phase");
+            Refuse(ACLNN_ERR_PARAM_NULLPTR, own_rule::kHandle, op, "executor", "nullptr",
+                   "an executor of the first phase");
         }
         const std::string allowed = "an executor of the first phase, once";
         const std::shared_ptr<Execution> execution = FindExecutor(executor);
         if (execution == nullptr) {
-            Refuse(ACLNN_ERR_PARAM_INVALID, op, "executor", DescribeHandle(executor), allowed);
+            Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kHandle, op, "executor", DescribeHandle(executor), allowed);
         }
         if (execution->op() != op) {
-            Refuse(ACLNN_ERR_PARAM_INVALID, op, "executor", Concat("an executor of ", execution->op()), allowed);
+            Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kHandle, op, "executor",
+                   Concat("an executor of ", execution->op()), allowed);
         }
         CheckWorkspace(*execution, workspace, workspace_size);
         if (execution->writes_anything()) {
+            RequireDevice(op);
             if (stream == nullptr) {
-                Refuse(ACLNN_ERR_PARAM_NULLPTR, op, "stream", "nullptr", "a stream of aclrtCreateStream");
+                Refuse(ACLNN_ERR_PARAM_NULLPTR, own_rule::kHandle, op, "stream", "nullptr",
+                       "a stream of aclrtCreateStream");
             }
             if (!IsStream(stream)) {
-                Refuse(ACLNN_ERR_PARAM_INVALID, op, "stream", DescribeHandle(stream), "a stream of aclrtCreateStream");
+                Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kHandle, op, "stream", DescribeHandle(stream),
+                       "a stream of aclrtCreateStream");
             }
         }
         CheckTensors(*execution);
         if (UseExecutor(executor) == nullptr) {
-            Refuse(ACLNN_ERR_PARAM_INVALID, op, "executor", DescribeHandle(executor), allowed);
+            Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kHandle, op, "executor", DescribeHandle(executor), allowed);
         }
         if (execution->writes_anything()) {
             PutOnStream(execution, workspace, stream);

@@ -19,8 +19,8 @@
 namespace ascend_attention::aclnn {
 
 // Throws doors::Refusal, with the text that every door gives.
-[[noreturn]] void Refuse(int code, const char* op, const std::string& argument, const std::string& given,
-                         const std::string& allowed, const std::string& help = "");
+[[noreturn]] void Refuse(int code, const char* rule, const char* op, const std::string& argument,
+                         const std::string& given, const std::string& allowed, const std::string& help = "");
 
 // Runs the body of a C function: no exception leaves it.
 template <class Body>
@@ -31,9 +31,6 @@ aclnnStatus Guarded(Body body) noexcept {
     } catch (const doors::Refusal& refusal) {
         RememberText(refusal.what());
         return refusal.status().code_number();
-    } catch (const RuntimeFailure& failure) {
-        RememberText(failure.what());
-        return ACLNN_ERR_RUNTIME_ERROR;
     } catch (const std::bad_alloc&) {
         RememberText("out of host memory");
         return ACLNN_ERR_INNER_CREATE_EXECUTOR;
@@ -68,11 +65,13 @@ private:
     std::vector<NamedMemory> memory_;
 };
 
-// An argument that must not be null, and when its turn comes: `before` tells of a refusal whether it is of a check that
-// the document puts before this one.
+// An argument that must not be null, the rule that says so, and when its turn comes: `before` tells of a refusal
+// whether it is of a check that the document puts before this one.
 struct RequiredPointer {
     const char* name;
     const void* pointer;
+    const char* rule;
+    const char* allowed;
     bool (*before)(const Status& refusal);
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aclnn/phases.h"
+#include "common/own_rules.h"
 #include "common/text.h"
 
 using namespace ascend_attention;
@@ -40,13 +41,14 @@ aclnnStatus aclnnPromptFlashAttentionV3GetWorkspaceSize(
         request.sparse_mode = sparseMode;
         // The torch interface has no such argument: there it is 0. The others compute the same (docs/numerics.md).
         if (innerPrecise < 0 || innerPrecise > 3) {
-            Refuse(ACLNN_ERR_PARAM_INVALID, kPromptFlashAttention, "inner_precise", Concat(innerPrecise), "0, 1, 2, 3");
+            Refuse(ACLNN_ERR_PARAM_INVALID, "PFA-A5", kPromptFlashAttention, "inner_precise", Concat(innerPrecise),
+                   "0, 1, 2, 3");
         }
         FirstPhase(&reader, std::move(request),
-                   {{"input_layout", inputLayout, IsMissingTensor},
-                    {"attention_out", attentionOut, IsMissingTensor},
-                    {"workspaceSize", workspaceSize, IsMissingTensor},
-                    {"executor", executor, IsMissingTensor}},
+                   {{"input_layout", inputLayout, "PFA-C3", "BSH, BSND, BNSD, BNSD_BSND, TND", IsMissingTensor},
+                    {"attention_out", attentionOut, PromptFlashAttentionRequest::kOutRule, "a tensor", IsMissingTensor},
+                    {"workspaceSize", workspaceSize, own_rule::kHandle, "a place for the answer", IsMissingTensor},
+                    {"executor", executor, own_rule::kHandle, "a place for the answer", IsMissingTensor}},
                    {attentionOut, nullptr, false, false, workspaceSize, executor});
     });
 }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,12 +15,6 @@
 namespace ascend_attention::aclnn {
 
 class Execution;
-
-// A call into the runtime failed: 361001.
-class RuntimeFailure : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
 
 // A tensor as its caller described it.
 struct TensorHandle {
@@ -47,7 +40,9 @@ std::shared_ptr<Execution> UseExecutor(aclOpExecutor* executor);
 
 // Whether all bytes lie in device memory; else why not, for a refusal. Where the runtime cannot tell: yes.
 std::optional<std::string> MissingMemory(const void* address, std::uint64_t bytes);
-// Whether work can be put on the stream. Throws RuntimeFailure where this thread has no device.
+// Whether the calling thread has a device. One that has none is refused as 361001.
+bool HasDevice();
+// Whether work can be put on the stream.
 bool IsStream(aclrtStream stream);
 void PutOnStream(std::shared_ptr<const Execution> execution, void* workspace, aclrtStream stream);
 

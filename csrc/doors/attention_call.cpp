@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "block_sparse_attention_v2/arguments.h"
+#include "common/own_rules.h"
 #include "doors/call_settings.h"
 #include "doors/refusal.h"
 #include "fused_infer_attention_score_v2/arguments.h"
@@ -234,12 +235,12 @@ AttentionCall::AttentionCall(AnyRequest request, int threads) : request_(std::mo
                request_);
 }
 
-Status AttentionCall::Refused(const std::string& argument, std::string given, std::string allowed,
+Status AttentionCall::Refused(const char* rule, const std::string& argument, std::string given, std::string allowed,
                               std::string help) const {
     return {StatusCode::kInvalidParameter,
             PartOf(request_).op,
             argument,
-            "",
+            rule,
             std::move(given),
             std::move(allowed),
             std::move(help)};
@@ -255,7 +256,7 @@ void AttentionCall::Fill(const OutputSpec& spec, void* data) const {
     } else if (spec.dtype == DType::kFloat32) {
         std::fill_n(static_cast<float*>(data), count, *spec.fill);
     } else {
-        Status status = Refused("output", std::to_string(*spec.fill) + " in " + NameOf(spec.dtype),
+        Status status = Refused("FILL", "output", std::to_string(*spec.fill) + " in " + NameOf(spec.dtype),
                                 "a fill of 0, or of float32", "");
         status.code = StatusCode::kInternal;
         throw Refusal(status);
@@ -287,7 +288,8 @@ bool AttentionCall::AcceptsBuffers(const TensorView& attention_out, const Tensor
     const auto take = [&](Extent written) {
         if (const Extent* other = Overlapped(written, taken)) {
             const bool input = other < taken.data() + inputs;
-            throw Refusal(Refused(written.name, "memory that overlaps " + other->name, "memory of its own",
+            throw Refusal(Refused(own_rule::kMemory, written.name, "memory that overlaps " + other->name,
+                                  "memory of its own",
                                   input ? "The kernel writes " + written.name + " while it still reads its inputs."
                                         : "The kernel writes both " + written.name + " and " + other->name + "."));
         }
@@ -301,18 +303,18 @@ bool AttentionCall::AcceptsBuffers(const TensorView& attention_out, const Tensor
         const std::string help = std::string(part.op) + "_get_max_workspace returns one that is large enough.";
         const std::string wanted = "a contiguous tensor of at least " + std::to_string(workspace_bytes()) + " bytes";
         if (workspace->dtype == DType::kOther) {  // its size is not known here
-            throw Refusal(
-                Refused("workspace", DTypeText(*workspace), wanted + ", of uint8 or a dtype of the operator", help));
+            throw Refusal(Refused(own_rule::kWorkspace, "workspace", DTypeText(*workspace),
+                                  wanted + ", of uint8 or a dtype of the operator", help));
         }
         const Extent extent = ExtentOf("workspace", *workspace);
         if (!workspace->contiguous || extent.end - extent.begin < workspace_bytes()) {
             throw Refusal(Refused(
-                "workspace",
+                own_rule::kWorkspace, "workspace",
                 std::to_string(extent.end - extent.begin) + (workspace->contiguous ? " bytes" : " bytes, strided"),
                 wanted, help));
         }
         if (extent.begin % kWorkspaceAlignment != 0) {
-            throw Refusal(Refused("workspace",
+            throw Refusal(Refused(own_rule::kWorkspace, "workspace",
                                   "an address that is " + std::to_string(extent.begin % kWorkspaceAlignment) +
                                       " bytes above a multiple of " + std::to_string(kWorkspaceAlignment),
                                   "an address that is a multiple of " + std::to_string(kWorkspaceAlignment),
@@ -321,6 +323,12 @@ bool AttentionCall::AcceptsBuffers(const TensorView& attention_out, const Tensor
         take(extent);
     }
     return part.wants_lse;
+}
+
+void AttentionCall::RefuseMissingResult(const std::string& name) const {
+    const char* rule = std::visit(
+        [&name](const auto& request) { return name == "softmax_lse" ? request.kLseRule : request.kOutRule; }, request_);
+    throw Refusal(MissingTensor(PartOf(request_).op, rule, name, ""));
 }
 
 void AttentionCall::Run(void* attention_out, void* softmax_lse, void* workspace) const {

@@ -46,11 +46,15 @@ public:
     bool AcceptsBuffers(const TensorView& attention_out, const TensorView& softmax_lse,
                         const TensorView* workspace) const;
 
+    // What to say where a result of that name is to be written and was not given. Throws Refusal.
+    [[noreturn]] void RefuseMissingResult(const std::string& name) const;
+
     // Writes the results. softmax_lse null: not written. workspace null: allocated here. Throws sim::SimulatorFailure.
     void Run(void* attention_out, void* softmax_lse, void* workspace) const;
 
 private:
-    Status Refused(const std::string& argument, std::string given, std::string allowed, std::string help) const;
+    Status Refused(const char* rule, const std::string& argument, std::string given, std::string allowed,
+                   std::string help) const;
     void Fill(const OutputSpec& spec, void* data) const;
 
     AnyRequest request_;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/own_rules.h"
 #include "common/text.h"
 #include "doors/refusal.h"
 
@@ -16,11 +17,12 @@ constexpr const char* kEnvironment = "environment";
 std::mutex provider_mutex;
 SettingsProvider current_provider;
 
-[[noreturn]] void Refuse(const Place& place, const std::string& given, const std::string& allowed) {
+[[noreturn]] void Refuse(const Place& place, const char* rule, const std::string& given, const std::string& allowed) {
     Status status;
     status.code = StatusCode::kInvalidParameter;
     status.op = place.owner;
     status.argument = place.name;
+    status.rule = rule;
     status.given = Quoted(given);
     status.allowed = allowed;
     throw Refusal(status);
@@ -44,7 +46,7 @@ sim::Mode ModeFromName(const Place& place, const std::string& name) {
     if (name == "timed") {
         return sim::Mode::kTimed;
     }
-    Refuse(place, name, "'fast', 'checked', 'timed'");
+    Refuse(place, own_rule::kMode, name, "'fast', 'checked', 'timed'");
 }
 
 sim::CostSource CostsFromName(const Place& place, const std::string& name) {
@@ -54,7 +56,7 @@ sim::CostSource CostsFromName(const Place& place, const std::string& name) {
     if (name == "documented") {
         return sim::CostSource::kDocumented;
     }
-    Refuse(place, name, "'measured', 'documented'");
+    Refuse(place, own_rule::kCosts, name, "'measured', 'documented'");
 }
 
 Contract ContractFromName(const Place& place, const std::string& name) {
@@ -64,7 +66,7 @@ Contract ContractFromName(const Place& place, const std::string& name) {
     if (name == "extended") {
         return Contract::kExtended;
     }
-    Refuse(place, name, "'document', 'extended'");
+    Refuse(place, own_rule::kContract, name, "'document', 'extended'");
 }
 
 void CheckSoc(const Place& place, const std::string& name) {

@@ -163,6 +163,7 @@ void BindOperators(py::module_& m) {
                                            workspace.has_value() ? &scratch : nullptr);
             },
             py::arg("attention_out"), py::arg("softmax_lse"), py::arg("workspace"))
+        .def("refuse_missing_result", &AttentionCall::RefuseMissingResult, py::arg("name"))
         .def(
             "run",
             [](const AttentionCall& call, std::uintptr_t attention_out, std::uintptr_t softmax_lse) {

@@ -155,12 +155,12 @@ void BindRefusals(py::module_& m) {
     });
     m.def(
         "refuse",
-        [](int code, const std::string& op, const std::string& argument, const std::string& given,
-           const std::string& allowed, const std::string& help) {
-            doors::ThrowUnlessOk(Status{static_cast<StatusCode>(code), op, argument, "", given, allowed, help});
+        [](int code, const std::string& op, const std::string& argument, const std::string& rule,
+           const std::string& given, const std::string& allowed, const std::string& help) {
+            doors::ThrowUnlessOk(Status{static_cast<StatusCode>(code), op, argument, rule, given, allowed, help});
         },
-        py::arg("code"), py::arg("operator"), py::arg("argument"), py::arg("given"), py::arg("allowed"),
-        py::arg("help") = "", "Raises AttentionError, or AttentionNotSupported for code 561003.");
+        py::arg("code"), py::arg("operator"), py::arg("argument"), py::arg("rule"), py::arg("given"),
+        py::arg("allowed"), py::arg("help") = "", "Raises AttentionError, or AttentionNotSupported for code 561003.");
     m.def("rethrow_failure", &doors::RethrowFailure,
           "Raises what this thread's last torch operator call threw, if it threw; else returns.");
     m.def("forget_failure", &doors::ForgetFailure);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "common/own_rules.h"
 #include "common/text.h"
 #include "doors/attention_call.h"
 #include "doors/refusal.h"
@@ -90,18 +91,17 @@ std::string SizesText(const Tensor& tensor) {
 
 }  // namespace
 
-void Refuse(const char* op, StatusCode code, const std::string& name, const std::string& given,
+void Refuse(const char* op, const char* rule, const std::string& name, const std::string& given,
             const std::string& allowed) {
-    doors::ThrowUnlessOk(Status{code, op, name, "", given, allowed, ""});
+    doors::ThrowUnlessOk(Status{StatusCode::kInvalidParameter, op, name, rule, given, allowed, ""});
 }
 
 void RefuseUnreadable(const char* op, const std::string& name, const Tensor& tensor) {
     if (!tensor.defined()) {
-        Refuse(op, StatusCode::kNullPointer, name, "None", "a tensor");
+        doors::ThrowUnlessOk(Status{StatusCode::kNullPointer, op, name, own_rule::kTensor, "none", "a tensor", ""});
     }
     if (!tensor.is_cpu()) {
-        Refuse(op, StatusCode::kInvalidParameter, name, "a tensor that is not on the CPU",
-               "all tensors on the device of query");
+        Refuse(op, own_rule::kTensor, name, "a tensor that is not on the CPU", "all tensors on the device of query");
     }
     // A storage can be resized under a tensor that keeps its shape.
     std::int64_t available = 0;
@@ -114,8 +114,7 @@ void RefuseUnreadable(const char* op, const std::string& name, const Tensor& ten
     }
     const std::int64_t needed = end * static_cast<std::int64_t>(tensor.element_size());
     if (available < needed) {
-        Refuse(op, StatusCode::kInvalidParameter, name,
-               "a tensor whose storage has " + std::to_string(available) + " bytes",
+        Refuse(op, own_rule::kMemory, name, "a tensor whose storage has " + std::to_string(available) + " bytes",
                "a tensor with memory for all its elements (" + std::to_string(needed) + " bytes)");
     }
 }
@@ -129,8 +128,7 @@ TensorView ToView(const Tensor& tensor) {
 Lengths ReadLengths(const char* op, const char* name, const Tensor& tensor) {
     RefuseUnreadable(op, name, tensor);
     if (tensor.dim() != 1) {
-        Refuse(op, StatusCode::kInvalidParameter, name, "shape " + SizesText(tensor),
-               "one dimension, one length per sequence");
+        Refuse(op, own_rule::kLengths, name, "shape " + SizesText(tensor), "one dimension, one length per sequence");
     }
     const std::string dtype = DTypeNameOf(tensor);
     for (const auto& [known, elements] : kLengthTypes) {
@@ -138,7 +136,7 @@ Lengths ReadLengths(const char* op, const char* name, const Tensor& tensor) {
             return elements(tensor);
         }
     }
-    Refuse(op, StatusCode::kInvalidParameter, name, dtype, "int64, int32, int16, int8 or uint8");
+    Refuse(op, own_rule::kLengths, name, dtype, "int64, int32, int16, int8 or uint8");
     return {};
 }
 

@@ -147,7 +147,7 @@ void StackReader::ReadRequest(const Overload& overload, Arguments<Request>* argu
 }
 
 // Throws doors::Refusal.
-void Refuse(const char* op, StatusCode code, const std::string& name, const std::string& given,
+void Refuse(const char* op, const char* rule, const std::string& name, const std::string& given,
             const std::string& allowed);
 // Refuses None, and tensors whose elements are not in this process' memory.
 void RefuseUnreadable(const char* op, const std::string& name, const torch::stable::Tensor& tensor);

@@ -124,9 +124,15 @@ struct Kernels {
         Guarded([&] {
             const char* op = Request::kOperator;
             const AttentionCall call = MakeCall(&arguments);
+            if (!attention_out.defined()) {
+                call.RefuseMissingResult("attention_out");
+            }
             const TensorView out = ToWritableView(op, "attention_out", attention_out);
             TensorView lse;
             if (softmax_lse.has_value()) {
+                if (!softmax_lse->defined()) {
+                    call.RefuseMissingResult("softmax_lse");
+                }
                 lse = ToWritableView(op, "softmax_lse", *softmax_lse);
             }
             TensorView scratch;

@@ -142,11 +142,11 @@ Status CheckModes(Scene& scene) {
         return Refuse("BSA-C12", "inner_precise", Concat("1 with ", DTypeText(*request.query)), "0, 4; 1 with float16");
     }
     if (request.atten_mask) {
-        return Refuse("BSA-C24", "atten_mask", TensorText(request.atten_mask), "None",
+        return Refuse("BSA-C24", "atten_mask", TensorText(request.atten_mask), "none",
                       "Which blocks are seen is said by block_sparse_mask.");
     }
     if (request.block_table) {
-        return Refuse("BSA-C25", "block_table", TensorText(request.block_table), "None (keys are not paged)");
+        return Refuse("BSA-C25", "block_table", TensorText(request.block_table), "none (keys are not paged)");
     }
     const struct {
         const char* rule;

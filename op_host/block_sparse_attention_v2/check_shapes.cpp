@@ -119,11 +119,11 @@ Status CheckLengths(Scene& scene) {
     const bool queries = HasLengths(request.actual_seq_lengths);
     const bool keys = HasLengths(request.actual_seq_lengths_kv);
     if (scene.packed() && !(queries && keys)) {
-        return Refuse("BSA-C26", queries ? "actual_seq_lengths_kv" : "actual_seq_lengths", "None",
+        return Refuse("BSA-C26", queries ? "actual_seq_lengths_kv" : "actual_seq_lengths", "none",
                       "the length of each sequence with input layout TND");
     }
     if (queries != keys) {
-        return Refuse("BSA-C27", queries ? "actual_seq_lengths_kv" : "actual_seq_lengths", "None",
+        return Refuse("BSA-C27", queries ? "actual_seq_lengths_kv" : "actual_seq_lengths", "none",
                       "both lists of lengths, or neither");
     }
     if (!queries) {
@@ -157,7 +157,7 @@ Status CheckBlockMap(Scene& scene) {
     }
     const OptionalTensor& map = request.block_sparse_mask;
     if (!map) {
-        return Refuse("BSA-C20", "block_sparse_mask", "None", "a map of blocks, int8, with 1 for each block to compute",
+        return Refuse("BSA-C20", "block_sparse_mask", "none", "a map of blocks, int8, with 1 for each block to compute",
                       "Ones everywhere make the attention dense.");
     }
     const Shape wanted = {scene.batch, scene.query_heads, Blocks(scene.query_longest, scene.block_x),
@@ -186,7 +186,7 @@ Status CheckScales(Scene& scene) {
         {"v_dequant_scale", request.v_dequant_scale, {scene.batch, scene.key_heads, keys, 1}},
     };
     if (scene.fp8() && !request.block_shape) {
-        return Refuse("BSA-C38", "block_shape", "None", "[128, 256] or [128, 512] with float8_e4m3fn");
+        return Refuse("BSA-C38", "block_shape", "none", "[128, 256] or [128, 512] with float8_e4m3fn");
     }
     if (scene.fp8() && (scene.block_x != 128 || (scene.block_y != 256 && scene.block_y != 512))) {
         return Refuse("BSA-C39", "block_shape", Concat("[", scene.block_x, ", ", scene.block_y, "]"),
@@ -197,7 +197,7 @@ Status CheckScales(Scene& scene) {
         if (!scene.fp8()) {
             if (row.scale) {
                 return Refuse("BSA-C37", row.name, TensorText(row.scale),
-                              Concat("None with ", DTypeText(*request.query), " inputs"));
+                              Concat("none with ", DTypeText(*request.query), " inputs"));
             }
             continue;
         }

@@ -49,7 +49,7 @@ Status CheckCompressedMask(const MaskArguments& arguments, const char* rule) {
     const OptionalTensor& mask = arguments.mask;
     if (!mask || !IsCompressedMask(mask->shape)) {
         return Refusal(
-            arguments.op, rule, "atten_mask", mask ? Concat("shape ", ShapeText(mask->shape)) : "None",
+            arguments.op, rule, "atten_mask", mask ? Concat("shape ", ShapeText(mask->shape)) : "none",
             Concat("(2048, 2048), (1, 2048, 2048) or (1, 1, 2048, 2048) with sparse_mode ", arguments.sparse_mode),
             Concat(mask && !arguments.packed ? "A mask of (Q_S, KV_S) goes with sparse_mode 0 or 1. This one is always "
                                              : "Always ",
@@ -89,7 +89,7 @@ Status CheckAllMask(const MaskArguments& arguments, const char* rule) {
         return OkStatus();
     }
     return Refusal(
-        arguments.op, rule, "atten_mask", "None",
+        arguments.op, rule, "atten_mask", "none",
         Concat("a mask of at least (", arguments.query_length, ", ", arguments.key_length, ") with sparse_mode 1"));
 }
 

@@ -8,7 +8,7 @@ namespace ascend_attention {
 Status CheckOffsetHasScale(const OutputQuantArguments& arguments, const char* rule) {
     if (arguments.offset && !arguments.scale) {
         return Refusal(arguments.op, rule, arguments.offset_name, TensorText(arguments.offset),
-                       Concat("None without ", arguments.scale_name));
+                       Concat("none without ", arguments.scale_name));
     }
     return OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <numeric>
 
+#include "common/own_rules.h"
 #include "common/text.h"
 
 namespace ascend_attention {
@@ -126,7 +127,7 @@ Status FindSoc(const std::string& name, Soc* soc) {
             }
         }
     }
-    return Refusal("ascend_attention", "SOC", "soc", Quoted(name),
+    return Refusal("ascend_attention", own_rule::kSoc, "soc", Quoted(name),
                    Concat(NamesOf(KnownSocs()), "; to check requests only: Ascend310P3, Ascend950PR_9589 and the like"),
                    HelpFor(name));
 }

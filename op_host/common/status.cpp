@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/status.h"
 
+#include "common/own_rules.h"
+
 namespace ascend_attention {
 
 std::string Status::Text() const {
@@ -31,7 +33,7 @@ Status Refusal(const char* op, const char* rule, const std::string& argument, co
 }
 
 Status MissingTensor(const char* op, const char* rule, const std::string& argument, const std::string& help) {
-    return {StatusCode::kNullPointer, op, argument, rule, "None", "a tensor", help};
+    return {StatusCode::kNullPointer, op, argument, rule, "none", "a tensor", help};
 }
 
 Status NotSupportedYet(const char* op, const std::string& argument, const std::string& given,
@@ -41,7 +43,7 @@ Status NotSupportedYet(const char* op, const std::string& argument, const std::s
     return {StatusCode::kNotSupported,
             op,
             argument,
-            "NOT-YET",
+            own_rule::kNotYet,
             given,
             supported,
             "ascend_attention.golden." + golden + " computes it."};

@@ -16,7 +16,7 @@ std::string DTypeText(const TensorView& tensor) {
 }
 
 std::string TensorText(const OptionalTensor& tensor) {
-    return tensor ? DTypeText(*tensor) + " " + ShapeText(tensor->shape) : "None";
+    return tensor ? DTypeText(*tensor) + " " + ShapeText(tensor->shape) : "none";
 }
 
 std::string TensorListText(const std::vector<TensorView>& list) {

@@ -28,7 +28,7 @@ using OptionalTensorList = std::optional<std::vector<TensorView>>;
 TensorView MakeTensorView(const void* data, const std::string& dtype, Shape shape, bool contiguous);
 // The dtype for a refusal: never just "other" when the caller gave it a name.
 std::string DTypeText(const TensorView& tensor);
-// "float16 (2, 3)" or "None".
+// "float16 (2, 3)" or "none".
 std::string TensorText(const OptionalTensor& tensor);
 // "a list of 2 tensors: float16 (1, 3), float16 (1, 4)"; of a long list the first ones.
 std::string TensorListText(const std::vector<TensorView>& list);

@@ -37,7 +37,7 @@ Status CheckPair(const char* rule, const char* key_name, const OptionalTensor& k
     if (key.has_value() == value.has_value()) {
         return OkStatus();
     }
-    return Refuse(rule, key ? value_name : key_name, "None",
+    return Refuse(rule, key ? value_name : key_name, "none",
                   Concat("a tensor, because ", key ? key_name : value_name, " is given; or neither"));
 }
 
@@ -55,11 +55,11 @@ Status CheckPresence(const Scene& scene) {
     }
     if (scene.has_key_offset() && !scene.has_key_scale()) {
         return Refuse("FIA-C82", "dequant_offset_key", TensorText(request.dequant_offset_key),
-                      "None without dequant_scale_key and dequant_scale_value");
+                      "none without dequant_scale_key and dequant_scale_value");
     }
     if (!scene.quantised_keys() && scene.has_key_scale()) {
         return Refuse("FIA-C85", "dequant_scale_key", TensorText(request.dequant_scale_key),
-                      Concat("None when key is ", DTypeText(*request.key)));
+                      Concat("none when key is ", DTypeText(*request.key)));
     }
     return OkStatus();
 }
@@ -233,7 +233,7 @@ Status CheckSingleRowModes(const Scene& scene) {
     }
     if (!int8 && request.quant_scale_out) {
         return Refuse("FIA-C95", "quant_scale_out", TensorText(request.quant_scale_out),
-                      "None with int4 key and value");
+                      "none with int4 key and value");
     }
     if (MixedModes(request) && int8 && (request.query->dtype != DType::kFloat16 || request.quant_scale_out)) {
         return Refuse("FIA-C100", "query", DTypeText(*request.query),

@@ -81,7 +81,7 @@ Status CheckNzCache(Scene& scene) {
                       scene.has_key_offset() ? "dequant_offset_key"
                       : request.pse_shift    ? "pse_shift"
                                              : "quant_scale_out",
-                      "a tensor", "None with an NZ cache");
+                      "a tensor", "none with an NZ cache");
     }
     if (request.value_quant_mode != request.key_quant_mode) {
         return Refuse("FIA-C155", "value_quant_mode",

@@ -113,7 +113,7 @@ Status CheckSink(Scene& scene) {
     const std::string layout = scene.layout->name;
     if (layout != "TND" && layout != "NTD_TND" && !scene.extended()) {
         return Refuse("FIA-C161", "learnable_sink", Concat("input_layout '", layout, "'"),
-                      "None, or input_layout TND, NTD_TND");
+                      "none, or input_layout TND, NTD_TND");
     }
     if (scene.value_head_dim > 128 && !scene.extended()) {
         return Refuse("FIA-C161", "learnable_sink", Concat("value head_dim ", scene.value_head_dim),

@@ -19,7 +19,7 @@ Status CheckPackedLengths(const Scene& scene) {
     }
     if (!HasLengths(request.actual_seq_qlen) || !HasLengths(request.actual_seq_kvlen)) {
         const bool query = HasLengths(request.actual_seq_qlen);
-        return Refuse("FIA-C133", query ? "actual_seq_kvlen" : "actual_seq_qlen", "None",
+        return Refuse("FIA-C133", query ? "actual_seq_kvlen" : "actual_seq_qlen", "none",
                       Concat("one entry per sequence with input_layout ", scene.layout->name));
     }
     const int64_t queries = int64_t(request.actual_seq_qlen->size());

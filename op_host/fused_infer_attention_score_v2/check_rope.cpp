@@ -15,7 +15,7 @@ Status CheckRopeTypes(const Scene& scene) {
     const Request& request = scene.request;
     if (!request.query_rope || !request.key_rope) {
         return Refuse(
-            "FIA-C101", request.query_rope ? "key_rope" : "query_rope", "None",
+            "FIA-C101", request.query_rope ? "key_rope" : "query_rope", "none",
             Concat("a tensor, because ", request.query_rope ? "query_rope" : "key_rope", " is given; or neither"));
     }
     const bool int8 = scene.int8_query();
@@ -76,7 +76,7 @@ Status CheckRopeLayout(const Scene& scene) {
 Status CheckRopeExcludes(const Scene& scene) {
     const Request& request = scene.request;
     const auto refuse = [](const char* argument, const OptionalTensor& tensor) {
-        return Refuse("FIA-C106", argument, TensorText(tensor), "None with query_rope");
+        return Refuse("FIA-C106", argument, TensorText(tensor), "none with query_rope");
     };
     if (request.pse_shift) {
         return refuse("pse_shift", request.pse_shift);
@@ -138,7 +138,7 @@ Status CheckWideBlocks(const Scene& scene) {
 Status CheckWidePaging(const Scene& scene) {
     if (!scene.paged()) {
         return scene.extended() ? OkStatus()
-                                : Refuse("FIA-C114", "block_table", "None", "a block table with head_dim 512 and rope");
+                                : Refuse("FIA-C114", "block_table", "none", "a block table with head_dim 512 and rope");
     }
     return CheckWideBlocks(scene);
 }
@@ -225,7 +225,7 @@ Status CheckRope(Scene& scene) {
     }
     if (scene.head_dim == 128 && scene.paged()) {
         return Refuse("FIA-C130", "block_table", TensorText(scene.request.block_table),
-                      "None with query_rope and head_dim 128");
+                      "none with query_rope and head_dim 128");
     }
     if (!scene.wide_rope()) {
         return OkStatus();
@@ -245,7 +245,7 @@ Status CheckFullQuant(Scene& scene) {
             return Refuse("FIA-C124", request.dequant_scale_query ? "dequant_scale_query" : "query_quant_mode",
                           request.dequant_scale_query ? TensorText(request.dequant_scale_query)
                                                       : std::to_string(request.query_quant_mode),
-                          Concat(request.dequant_scale_query ? "None" : "0", " unless query is int8"));
+                          Concat(request.dequant_scale_query ? "none" : "0", " unless query is int8"));
         }
         return OkStatus();
     }

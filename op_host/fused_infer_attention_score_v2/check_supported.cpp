@@ -11,7 +11,7 @@ const Unsupported<Scene> kUnsupported[] = {
      [](const Scene& s) { return DTypeText(*s.request.query); }},
     {"key", "float16, bfloat16", [](const Scene& s) { return s.quantised_keys(); },
      [](const Scene& s) { return DTypeText(*s.request.key); }},
-    {"quant_scale_out", "None (output in the dtype of query)",
+    {"quant_scale_out", "no quant_scale_out: a result in the dtype of query",
      [](const Scene& s) { return s.request.quant_scale_out.has_value(); },
      [](const Scene& s) { return TensorText(s.request.quant_scale_out); }},
     {"sparse_mode", "0, 1, 2, 3, 4", [](const Scene& s) { return s.request.sparse_mode == 9; },

@@ -55,7 +55,7 @@ Status CheckDTypes(const Scene& scene) {
     if (IsHalfWidth(query) && scene.quantised_keys() &&
         !(request.dequant_scale_key.has_value() && request.dequant_scale_value.has_value())) {
         const bool key_missing = !request.dequant_scale_key.has_value();
-        return Refuse("FIA-C5", key_missing ? "dequant_scale_key" : "dequant_scale_value", "None",
+        return Refuse("FIA-C5", key_missing ? "dequant_scale_key" : "dequant_scale_value", "none",
                       Concat("a tensor, because key and value are ", NameOf(key)));
     }
     return OkStatus();
@@ -96,7 +96,7 @@ Status CheckRanks(const Scene& scene) {
 
 Status CheckReserved(const Request& request) {
     if (request.dequant_scale_key_rope.has_value()) {
-        return Refuse("FIA-A2", "dequant_scale_key_rope", TensorText(request.dequant_scale_key_rope), "None",
+        return Refuse("FIA-A2", "dequant_scale_key_rope", TensorText(request.dequant_scale_key_rope), "none",
                       "The document reserves this argument.");
     }
     struct Row {
@@ -118,7 +118,7 @@ Status CheckReserved(const Request& request) {
     };
     for (const Row& row : rows) {
         if (row.dtype->has_value()) {
-            return Refuse("FIA-A2", row.name, std::to_string(**row.dtype), "None",
+            return Refuse("FIA-A2", row.name, std::to_string(**row.dtype), "none",
                           "The document reserves this argument.");
         }
     }

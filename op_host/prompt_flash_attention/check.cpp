@@ -67,7 +67,7 @@ Status CheckRequired(Scene& scene) {
     status = CheckGiven(kPromptFlashAttention, "PFA-A2",
                         {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}});
     if (status.ok() && request.padding_mask) {
-        return Refuse("PFA-A2", "padding_mask", TensorText(request.padding_mask), "None",
+        return Refuse("PFA-A2", "padding_mask", TensorText(request.padding_mask), "none",
                       "The document reserves this argument.");
     }
     return status;

@@ -10,7 +10,7 @@ Status CheckPackedLists(const Scene& scene) {
     const Request& request = scene.request;
     if (!HasLengths(request.actual_seq_lengths) || !HasLengths(request.actual_seq_lengths_kv)) {
         const bool query = HasLengths(request.actual_seq_lengths);
-        return Refuse("PFA-C22", query ? "actual_seq_lengths_kv" : "actual_seq_lengths", "None",
+        return Refuse("PFA-C22", query ? "actual_seq_lengths_kv" : "actual_seq_lengths", "none",
                       "where each sequence ends, with input_layout TND", "The lengths are cumulative.");
     }
     const int64_t queries = int64_t(request.actual_seq_lengths->size());
@@ -62,7 +62,7 @@ Status CheckLengths(Scene& scene) {
         const bool query = HasLengths(request.actual_seq_lengths);
         if (query || HasLengths(request.actual_seq_lengths_kv)) {
             return Refuse("PFA-C21", query ? "actual_seq_lengths" : "actual_seq_lengths_kv", "a list of lengths",
-                          Concat("None on ", NameOf(scene.soc.product)));
+                          Concat("none on ", NameOf(scene.soc.product)));
         }
         return OkStatus();
     }

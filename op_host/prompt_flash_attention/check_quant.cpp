@@ -17,7 +17,7 @@ Status CheckInnerScales(const Scene& scene) {
         if (!scene.int8_query()) {
             if (scale) {
                 return Refuse("PFA-C42", row.name, TensorText(scale),
-                              Concat("None with ", DTypeText(*request.query), " inputs"));
+                              Concat("none with ", DTypeText(*request.query), " inputs"));
             }
             continue;
         }
@@ -72,10 +72,10 @@ Status CheckPseShift(Scene& scene) {
     }
     if (scene.cards()) {
         return Refuse("PFA-C38", "pse_shift", TensorText(request.pse_shift),
-                      Concat("None on ", NameOf(scene.soc.product)));
+                      Concat("none on ", NameOf(scene.soc.product)));
     }
     if (scene.packed()) {
-        return Refuse("PFA-C39", "pse_shift", TensorText(request.pse_shift), "None with input_layout TND");
+        return Refuse("PFA-C39", "pse_shift", TensorText(request.pse_shift), "none with input_layout TND");
     }
     const PseArguments arguments = {kPromptFlashAttention, *request.pse_shift, request.query->dtype, scene.batch,
                                     scene.query_heads,     scene.query_length, scene.key_length};
@@ -94,7 +94,7 @@ Status CheckQuant(Scene& scene) {
                                 {"quant_offset2", &request.quant_offset2}};
     for (const NamedTensor& row : rows) {
         if (scene.cards() && row.tensor->has_value()) {
-            return Refuse("PFA-C40", row.name, TensorText(*row.tensor), Concat("None on ", NameOf(scene.soc.product)));
+            return Refuse("PFA-C40", row.name, TensorText(*row.tensor), Concat("none on ", NameOf(scene.soc.product)));
         }
     }
     if (Status status = CheckInnerScales(scene); !status.ok()) {

@@ -9,7 +9,7 @@ namespace {
 const Unsupported<Scene> kUnsupported[] = {
     {"query", "float16, bfloat16", [](const Scene& s) { return s.int8_query(); },
      [](const Scene& s) { return DTypeText(*s.request.query); }},
-    {"quant_scale2", "None (output in the dtype of query)",
+    {"quant_scale2", "no quant_scale2: a result in the dtype of query",
      [](const Scene& s) { return s.request.quant_scale2.has_value(); },
      [](const Scene& s) { return TensorText(s.request.quant_scale2); }},
 };

@@ -33,8 +33,11 @@ def refuse_type(function: str, argument: str, value: object, allowed: str) -> No
     raise TypeError(f"{function}: {argument}: given {shown(value)} ({type(value).__name__}); allowed: {allowed}")
 
 
-def refuse(function: str, argument: str, given: str, allowed: str, code: int = INVALID_PARAMETER) -> NoReturn:
-    _core.refuse(code, function, argument, given, allowed)
+def refuse(
+    function: str, argument: str, given: str, allowed: str, *, rule: str, code: int = INVALID_PARAMETER
+) -> NoReturn:
+    """``rule``: an operator's, or a word of this package: docs/checks.md lists them."""
+    _core.refuse(code, function, argument, rule, given, allowed)
     raise AssertionError("_core.refuse returned")
 
 
@@ -51,7 +54,7 @@ def as_int(function: str, argument: str, value: Any) -> int:
     if not -_INT64_MAX - 1 <= number <= _INT64_MAX:
         bits = number.bit_length()  # Python does not print integers of any length
         given = str(number) if bits < 256 else f"an integer of {bits} bits"
-        refuse(function, argument, given, "an integer of 64 bits")
+        refuse(function, argument, given, "an integer of 64 bits", rule="INTEGER")
     return number
 
 
@@ -108,14 +111,15 @@ def _packed_lengths(function: str, argument: str, value: Any) -> bytearray:
         hasattr(value, "tolist") and hasattr(value, "ndim") and not isinstance(value, memoryview)
     ):  # NumPy array or torch tensor
         if value.ndim != 1:
-            refuse(function, argument, f"shape {tuple(value.shape)}", "one dimension, one length per sequence")
+            given = f"shape {tuple(value.shape)}"
+            refuse(function, argument, given, "one dimension, one length per sequence", rule="LENGTHS")
         if isinstance(value, np.ndarray) and value.dtype.kind in "mM":  # NumPy lists some of these as ints
             refuse_type(function, argument, value, allowed)
         try:
             value = value.tolist()
         except RuntimeError:  # torch: NotImplementedError is one
             given = f"a tensor on {value.device}, {_kind_of_tensor(value)}"
-            refuse(function, argument, given, "a dense tensor whose values can be read")
+            refuse(function, argument, given, "a dense tensor whose values can be read", rule="LENGTHS")
     elif not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
         refuse_type(function, argument, value, allowed)
     numbers = [as_int(function, f"{argument}[{position}]", length) for position, length in enumerate(value)]
@@ -154,7 +158,7 @@ def require_dense(function: str, tensors: Mapping[str, Any]) -> None:
         kind = _kind_of_tensor(tensor)
         if kind != "dense":
             given = f"a tensor {kind}" if kind.startswith("of") else f"a {kind} tensor"
-            refuse(function, name, given, "a dense tensor")
+            refuse(function, name, given, "a dense tensor", rule="TENSOR")
 
 
 def require_one_device(function: str, tensors: Mapping[str, Any]) -> None:
@@ -163,7 +167,7 @@ def require_one_device(function: str, tensors: Mapping[str, Any]) -> None:
     for name, tensor in tensors.items():
         if tensor.device != tensors[first].device:  # type: ignore[index]
             allowed = f"a tensor on {tensors[first].device}, as {first} is"  # type: ignore[index]
-            refuse(function, name, f"a tensor on {tensor.device}", allowed)
+            refuse(function, name, f"a tensor on {tensor.device}", allowed, rule="TENSOR")
 
 
 def numpy_descriptor(array: np.ndarray) -> Descriptor:

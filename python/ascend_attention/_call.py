@@ -165,7 +165,8 @@ def _torch_tensors(signature: Signature, torch: Any, arguments: dict[str, Any]) 
         if tensor.device.type not in ("cpu", "meta"):
             _arguments.refuse(
                 signature.name, name, f"a tensor on {tensor.device}",
-                "tensors on cpu (simulated run); kernels for other devices are not built yet", NOT_SUPPORTED,
+                "tensors on cpu (simulated run); kernels for other devices are not built yet",
+                rule="NOT-YET", code=NOT_SUPPORTED,
             )  # fmt: skip
     _arguments.require_one_device(signature.name, named)
     _arguments.require_dense(signature.name, named)

@@ -18,7 +18,8 @@ class AttentionError(ValueError):
             built yet (AttentionNotSupported), 561002 a defect of this package.
         operator: the operator's name.
         argument: the argument at fault, as the operator's document spells it.
-        rule: the rule's id in the constraint catalogue, for example "FIA-C30"; empty when there is none.
+        rule: the rule's id in docs/constraints.md, for example "FIA-C30"; a word such as "SOC" for what this
+            package wants of its own (docs/checks.md).
         given: what the caller gave.
         allowed: what is allowed.
         help: what to do about it; may be empty.

@@ -82,7 +82,7 @@ def _ask(
     name = op if isinstance(op, str) else getattr(op, "__name__", "")
     operator = OPERATORS.get(name)
     if operator is None or not (isinstance(op, str) or op is operator.function):
-        refuse(caller, "op", shown(op), ", ".join(OPERATORS) + version_1_help(name))
+        refuse(caller, "op", shown(op), ", ".join(OPERATORS) + version_1_help(name), rule="OPERATOR")
     signature = inspect.signature(operator.function)
     try:
         bound = signature.bind(*positional, **arguments)

@@ -42,7 +42,7 @@ def on_machine(
         around.soc if soc is None else soc, chosen, inherited if costs is None else costs, owner
     )
     if costs is not None and chosen != "timed":
-        refuse(owner, "costs", f"{costs!r} with mode {chosen!r}", "with mode 'timed' only")
+        refuse(owner, "costs", f"{costs!r} with mode {chosen!r}", "with mode 'timed' only", rule="COSTS")
     return machine
 
 
@@ -155,7 +155,8 @@ class simulator(_Block[SimulatorRun]):
     def __init__(self, soc: str | None = None, mode: str | None = None, costs: str | None = None) -> None:
         super().__init__("simulator")
         if soc in ("fast", "checked", "timed"):
-            refuse("simulator", "soc", repr(soc), f'the name of a processor; the mode goes by its name: mode="{soc}"')
+            allowed = f'the name of a processor; the mode goes by its name: mode="{soc}"'
+            refuse("simulator", "soc", repr(soc), allowed, rule="SOC")
         self._soc, self._mode, self._costs = (
             None if given is None else as_text("simulator", argument, given)
             for argument, given in (("soc", soc), ("mode", mode), ("costs", costs))

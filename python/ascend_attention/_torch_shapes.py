@@ -16,6 +16,8 @@ from ascend_attention import _fused_infer_attention_score_v2 as fia_v2
 from ascend_attention import _prompt_flash_attention as pfa
 from ascend_attention._arguments import refuse
 
+# Of layouts, of ranks, of heads.
+_RULES = {fia_v2.NAME: ("FIA-C7", "FIA-C8", "FIA-C14"), pfa.NAME: ("PFA-C3", "PFA-C4", "PFA-C7")}
 _LAYOUTS = {
     fia_v2.NAME: (
         "BSH", "BSND", "BNSD", "BNSD_BSND", "BSH_NBSD", "BSND_NBSD", "BNSD_NBSD", "TND", "TND_NTD", "NTD_TND",
@@ -50,17 +52,18 @@ def traced_results(name: str, arguments: dict[str, Any]) -> Results:
 def _sizes(name: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The output's axes by their letters, and which of them it has."""
     query, layout = arguments["query"], arguments["input_layout"]
+    of_layout, of_rank, of_heads = _RULES[name]
     if layout not in _LAYOUTS[name]:
-        refuse(name, "input_layout", f"'{layout}'", ", ".join(_LAYOUTS[name]))
+        refuse(name, "input_layout", f"'{layout}'", ", ".join(_LAYOUTS[name]), rule=of_layout)
     in_axes, _, out_axes = layout.partition("_")
     if query.dim() != len(in_axes):
         given = f"{query.dim()} dimensions"
-        refuse(name, "query", given, f"{len(in_axes)} dimensions for input_layout {layout}")
+        refuse(name, "query", given, f"{len(in_axes)} dimensions for input_layout {layout}", rule=of_rank)
     sizes = dict(zip(in_axes, query.shape, strict=True))
     if "H" in sizes:
         heads = "num_heads" if name == pfa.NAME else "num_query_heads"
         if arguments[heads] < 1:
-            refuse(name, heads, str(arguments[heads]), "at least 1")
+            refuse(name, heads, str(arguments[heads]), "at least 1", rule=of_heads)
         sizes |= {"N": arguments[heads], "D": sizes["H"] // arguments[heads]}
     elif "T" in sizes and arguments.get("block_table") is None:
         sizes["D"] = arguments["value"].shape[-1]  # there alone it may differ from that of query

@@ -95,7 +95,7 @@ class Trace:
         window = window_of("trace.save", record.describe(), start_us, end_us, cores)
         most = as_int("trace.save", "max_events", max_events)
         if most < 1:
-            refuse("trace.save", "max_events", str(most), "1 and more")
+            refuse("trace.save", "max_events", str(most), "1 and more", rule="TRACE")
         with whole_file(target) as file:
             if target.name.lower().endswith(".gz"):
                 with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as packed:
@@ -109,6 +109,7 @@ class Trace:
                     "max_events",
                     str(most),
                     f"{least} and more: so many events begin at once where the window does",
+                    rule="TRACE",
                 )
         saved = SavedTrace(target, events, left_out, None if cut < 0 else cut / 1000)
         if left_out:
@@ -182,9 +183,15 @@ class Trace:
 
     def _held(self, function: str) -> _core.RunRecord:
         if self._record is None:
-            refuse(function, "trace", "a copy from another process", "the trace of the run itself: it does not travel")
+            refuse(
+                function,
+                "trace",
+                "a copy from another process",
+                "the trace of the run itself: it does not travel",
+                rule="TRACE",
+            )
         if self._record.released:
-            refuse(function, "trace", "one that has been released", "a trace that is still held")
+            refuse(function, "trace", "one that has been released", "a trace that is still held", rule="TRACE")
         return self._record
 
     def __repr__(self) -> str:
@@ -207,7 +214,7 @@ def no_trace(owner: str, report: Report) -> NoReturn:
     given = f"mode {', '.join(map(repr, modes))}" if modes else "no launch so far"
     if "timed" in modes:
         given = "timed launches that failed, or whose traces were let go for later ones"
-    refuse(owner, "trace", given, "a launch in mode 'timed'")
+    refuse(owner, "trace", given, "a launch in mode 'timed'", rule="TRACE")
 
 
 def window_of(
@@ -216,10 +223,10 @@ def window_of(
     last = about["cycles"] / about["clock_hz"] * 1e6
     start = 0.0 if start_us is None else as_float(function, "start_us", start_us)
     if not 0 <= start <= last:
-        refuse(function, "start_us", f"{start:g}", f"0..{last:.3f}, where the run ends")
+        refuse(function, "start_us", f"{start:g}", f"0..{last:.3f}, where the run ends", rule="TRACE")
     end = math.inf if end_us is None else as_float(function, "end_us", end_us)
     if not end > start:
-        refuse(function, "end_us", f"{end:g}", f"more than start_us, which is {start:g}")
+        refuse(function, "end_us", f"{end:g}", f"more than start_us, which is {start:g}", rule="TRACE")
     return Window(
         math.floor(start * 1000),
         -1 if end > last else math.ceil(end * 1000),
@@ -243,10 +250,16 @@ def _indices(function: str, known: Sequence[tuple[str, int, bool]], wanted: Core
         else:
             refuse_type(function, "cores", item, allowed)
         if not found:
-            refuse(function, "cores", repr(item), f"{allowed}; the run has {_listed([name for name, _, _ in known])}")
+            refuse(
+                function,
+                "cores",
+                repr(item),
+                f"{allowed}; the run has {_listed([name for name, _, _ in known])}",
+                rule="TRACE",
+            )
         chosen.update(found)
     if not chosen:
-        refuse(function, "cores", "none", allowed)
+        refuse(function, "cores", "none", allowed, rule="TRACE")
     return sorted(chosen)
 
 
@@ -254,7 +267,7 @@ def _block(function: str, known: Sequence[tuple[str, int, bool]], wanted: object
     number = as_int(function, "block", wanted)
     blocks = {block for _, block, _ in known}
     if number not in blocks:
-        refuse(function, "block", str(number), f"a block of the run: {min(blocks)}..{max(blocks)}")
+        refuse(function, "block", str(number), f"a block of the run: {min(blocks)}..{max(blocks)}", rule="TRACE")
     return number
 
 
@@ -268,7 +281,7 @@ def _parts(function: str, wanted: object) -> tuple[str, ...]:
     if not isinstance(given, Sequence) or not all(isinstance(part, str) for part in given):
         refuse_type(function, "parts", wanted, allowed)
     if not given or not set(given) <= set(PARTS) or len(set(given)) != len(given):
-        refuse(function, "parts", as_text(function, "parts", repr(wanted)), allowed)
+        refuse(function, "parts", as_text(function, "parts", repr(wanted)), allowed, rule="TRACE")
     return tuple(given)
 
 
@@ -280,7 +293,7 @@ def _path(function: str, path: object, suffixes: tuple[str, ...]) -> Path:
     name = os.path.basename(text)
     if "\0" in text or not name.lower().endswith(suffixes) or name.lower() in suffixes:
         shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
-        refuse(function, "path", repr(shown), allowed)
+        refuse(function, "path", repr(shown), allowed, rule="TRACE")
     return Path(text)
 
 

@@ -40,7 +40,7 @@ from ascend_attention import _prompt_flash_attention as pfa
 from ascend_attention import _settings as _settings  # the operators ask it how to run
 from ascend_attention._arguments import refuse
 from ascend_attention._call import Signature, entries
-from ascend_attention._errors import MISSING_TENSOR, AttentionError
+from ascend_attention._errors import AttentionError
 from ascend_attention._torch_derivative import refuse_derivatives
 from ascend_attention._torch_lazy import withdraw_namespace
 from ascend_attention._torch_shapes import traced_results
@@ -111,7 +111,13 @@ _UNKNOWN = [None]
 
 def _lengths(function: str, argument: str, tensor: torch.Tensor, device: torch.device) -> Any:
     if tensor.device.type != "cpu" and tensor.device != device:
-        refuse(function, argument, f"a tensor on {tensor.device}", "a tensor on cpu: the host reads lengths")
+        refuse(
+            function,
+            argument,
+            f"a tensor on {tensor.device}",
+            "a tensor on cpu: the host reads lengths",
+            rule="LENGTHS",
+        )
     readable = type(tensor) is torch.Tensor and tensor.device.type == "cpu"
     return _arguments.as_lengths(function, argument, tensor) if readable else _UNKNOWN
 
@@ -167,7 +173,7 @@ def _register(signature: Signature) -> None:
             call = _core.AttentionCall(name, given)
             for result in results:
                 if buffers[result] is None:
-                    refuse(name, result, "None", "a tensor", MISSING_TENSOR)
+                    call.refuse_missing_result(result)
             buffers.setdefault("softmax_lse", (0, "float32", (0,), True))
             call.accepts_buffers(**buffers)
 

@@ -108,7 +108,12 @@ void TestSecondPhaseRefusals(aclrtStream stream) {
     CHECK_EQ(aclSetRawTensorAddr(prompt.key.handle(), prompt.key.memory()), ACLNN_SUCCESS);
     std::thread([&] {  // which has not set the device
         CHECK_EQ(run(inside, bytes, executor, stream), ACLNN_ERR_RUNTIME_ERROR);
-        CHECK(Said("aclrtSetDevice"));
+        CHECK(Said(op + "device: given a thread that has set none; allowed: a thread that has called aclrtSetDevice"));
+        aclOpExecutor* none = nullptr;
+        std::uint64_t size = 99;
+        CHECK_EQ(prompt.Plan(&size, &none), ACLNN_ERR_RUNTIME_ERROR);  // before any work was planned for it
+        CHECK(Said("[DEVICE, code 361001]"));
+        CHECK(none == nullptr && size == 99);
     })
         .join();
     // The first phase has noted what it was given: what is destroyed after it was noted.
@@ -160,9 +165,10 @@ void TestOrderOfChecks() {
     char odd[] = "XYZ";
     const auto plan = [&](char* q, char* kv, aclTensor* out) { return sparse.Plan(q, kv, out, &bytes, &executor); };
     CHECK_EQ(plan(nullptr, odd, nullptr), ACLNN_ERR_PARAM_NULLPTR);
-    CHECK(Said("block_sparse_attention_v2: q_input_layout: given nullptr"));
+    CHECK(
+        Said("block_sparse_attention_v2: q_input_layout: given none; allowed: TND, BNSD, BSND [BSA-C3, code 161001]"));
     CHECK_EQ(plan(tnd, nullptr, nullptr), ACLNN_ERR_PARAM_NULLPTR);
-    CHECK(Said("kv_input_layout: given nullptr"));
+    CHECK(Said("kv_input_layout: given none; allowed: TND, BNSD, BSND [BSA-C3, code 161001]"));
     CHECK_EQ(plan(odd, tnd, nullptr), ACLNN_ERR_PARAM_INVALID);
     CHECK(Said("BSA-C4"));
     sparse.inner_precise = 3;
@@ -170,15 +176,15 @@ void TestOrderOfChecks() {
     CHECK(Said("BSA-C6"));
     sparse.inner_precise = 4;
     CHECK_EQ(plan(tnd, tnd, nullptr), ACLNN_ERR_PARAM_NULLPTR);  // the shapes do not fit TND: a later check
-    CHECK(Said("attention_out: given nullptr"));
+    CHECK(Said("attention_out: given none; allowed: a tensor [BSA-C7, code 161001]"));
     CHECK_EQ(sparse.Plan(nullptr, &executor), ACLNN_ERR_PARAM_NULLPTR);
-    CHECK(Said("workspaceSize: given nullptr"));
+    CHECK(Said("workspaceSize: given none; allowed: a place for the answer [BSA-C7, code 161001]"));
     CHECK_EQ(sparse.Plan(&bytes, nullptr), ACLNN_ERR_PARAM_NULLPTR);
-    CHECK(Said("executor: given nullptr"));
+    CHECK(Said("executor: given none; allowed: a place for the answer [BSA-C7, code 161001]"));
     CHECK_EQ(plan(tnd, tnd, sparse.out.handle()), ACLNN_ERR_PARAM_INVALID);
     sparse.lse_flag = 1;
     CHECK_EQ(sparse.Plan(&bytes, &executor), ACLNN_ERR_PARAM_NULLPTR);
-    CHECK(Said("softmax_lse: given nullptr"));
+    CHECK(Said("softmax_lse: given none; allowed: a tensor [BSA-C43, code 161001]"));
     CHECK_EQ(bytes, 99U);  // a refused request has changed nothing
     CHECK(executor == nullptr);
 }

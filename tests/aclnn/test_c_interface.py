@@ -110,6 +110,7 @@ def test_handles_that_are_none_or_none_any_more_are_refused_for_what_they_are(op
                 program.plan(op, interface, arguments, out, with_data=False)
             assert caught.value.code == 161002
             assert str(caught.value).startswith(f"{op}: {name}: given {words}; allowed: ")
+            assert "[HANDLE, code 161002]" in str(caught.value)
 
         for name, kind in interface.parameters:
             if kind not in (aclnn.TENSOR, aclnn.LIST, aclnn.LENGTHS):
@@ -164,8 +165,9 @@ def test_arguments_that_only_the_c_interface_has_are_refused_as_not_supported() 
         assert str(error).startswith(
             f"{op}: {name}Optional: legal by the document, but not supported yet: given a tensor"
         )
+        assert "[NOT-YET, code 561003]" in str(error)
     error = aclnn.refusal("npu_prompt_flash_attention", {**given, "num_heads": 1, "innerPrecise": 4})
-    assert error.code == 161002 and "inner_precise: given 4; allowed: 0, 1, 2, 3" in str(error)
+    assert error.code == 161002 and "inner_precise: given 4; allowed: 0, 1, 2, 3 [PFA-A5, " in str(error)
 
 
 def declared_functions() -> set[str]:

@@ -159,7 +159,10 @@ def test_packed_sequences_are_explained() -> None:
 def test_what_is_not_built_yet_is_explained() -> None:
     given = arguments(quant_scale_out=torch.empty(1, device="meta"))
     text = explain(OPERATOR, **given)
-    expected = "not supported yet: quant_scale_out float32 (1,); so far: None (output in the dtype of query). " + GOLDEN
+    expected = (
+        "not supported yet: quant_scale_out float32 (1,); so far: no quant_scale_out: a result in the dtype of query. "
+        + GOLDEN
+    )
     assert line(text, "runs") == expected
     with pytest.raises(AttentionNotSupported, match="quant_scale_out"):
         check(OPERATOR, **given)

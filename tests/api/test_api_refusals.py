@@ -18,6 +18,8 @@ from helpers.rule_file import Rule, read_rules
 import ascend_attention
 from ascend_attention import AttentionError, AttentionNotSupported, _core
 
+ROOT = Path(__file__).parents[2]
+
 CODES = {"refuse": 161002, "null": 161001, "later": 561003}
 RULES = list(read_rules(Path(__file__).parents[1] / "conformance" / "fia_v2_rules.txt"))
 # Larger requests exist to test limits; the C++ tests, which need no memory for them, cover those.
@@ -275,6 +277,25 @@ def test_a_refusal_is_a_value_error_and_survives_pickling() -> None:
     assert type(again) is type(caught.value)
     assert vars(again) == vars(caught.value)
     assert str(again) == str(caught.value)
+
+
+def test_rules_of_this_package_alone_are_on_the_page() -> None:
+    """Every refusal has a rule: an operator's, which tests/test_constraint_table.py looks for, or one of these."""
+    page = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`([A-Z-]+)`", "".join(re.findall(r"^\| (`[A-Z-]+`(?:, `[A-Z-]+`)*) \|", page, re.M))))
+    header = (ROOT / "op_host" / "common" / "own_rules.h").read_text(encoding="utf-8")
+    used = set(re.findall(r'= "([A-Z-]+)";', header))
+    for path in (ROOT / "python" / "ascend_attention").glob("*.py"):
+        used |= set(re.findall(r'rule="([A-Z-]+)"', path.read_text(encoding="utf-8")))
+    assert used == told
+    for name, value, word in (
+        ("query", torch.zeros(1).to_sparse(), "TENSOR"),
+        ("actual_seq_kvlen", torch.zeros(2, 2, dtype=torch.int64), "LENGTHS"),
+        ("pre_tokens", 2**64, "INTEGER"),
+    ):
+        with pytest.raises(AttentionError) as caught:
+            ascend_attention.npu_fused_infer_attention_score_v2(**{**tensors(), name: value})
+        assert caught.value.rule == word
 
 
 def test_a_refused_out_variant_has_written_nothing() -> None:
