@@ -68,14 +68,13 @@ aclnnStatus aclnnBlockSparseAttentionV2GetWorkspaceSize(
         request.softmax_lse_flag = softmaxLseFlag;
         const ResultArguments results = {attentionOut, softmaxLseOptional, request.wants_lse(),
                                          true,         workspaceSize,      executor};
-        FirstPhase(
-            &reader, std::move(request),
-            {{"q_input_layout", qInputLayout, "BSA-C3", "TND, BNSD, BSND", ComesBeforeLayouts},
-             {"kv_input_layout", kvInputLayout, "BSA-C3", "TND, BNSD, BSND", ComesBeforeLayouts},
-             {"attention_out", attentionOut, BlockSparseAttentionV2Request::kOutRule, "a tensor", ComesBeforeResults},
-             {"workspaceSize", workspaceSize, "BSA-C7", "a place for the answer", ComesBeforeResults},
-             {"executor", executor, "BSA-C7", "a place for the answer", ComesBeforeResults}},
-            results);
+        FirstPhase(&reader, std::move(request),
+                   {{"q_input_layout", qInputLayout, "BSA-C3", "TND, BNSD, BSND", ComesBeforeLayouts},
+                    {"kv_input_layout", kvInputLayout, "BSA-C3", "TND, BNSD, BSND", ComesBeforeLayouts},
+                    {"attention_out", attentionOut, "BSA-C7", "a tensor", ComesBeforeResults},
+                    {"workspaceSize", workspaceSize, "BSA-C7", "a place for the answer", ComesBeforeResults},
+                    {"executor", executor, "BSA-C7", "a place for the answer", ComesBeforeResults}},
+                   results);
     });
 }
 

@@ -89,13 +89,12 @@ aclnnStatus aclnnFusedInferAttentionScoreV4GetWorkspaceSize(
         reader.NotSupported("keySharedPrefixOptional", keySharedPrefixOptional);
         reader.NotSupported("valueSharedPrefixOptional", valueSharedPrefixOptional);
         reader.NotSupported("actualSharedPrefixLenOptional", actualSharedPrefixLenOptional);
-        FirstPhase(
-            &reader, std::move(request),
-            {{"input_layout", inputLayout, "FIA-C7", "a layout, such as BSH", IsMissingTensor},
-             {"attention_out", attentionOut, FusedInferAttentionScoreV2Request::kOutRule, "a tensor", IsMissingTensor},
-             {"workspaceSize", workspaceSize, own_rule::kHandle, "a place for the answer", IsMissingTensor},
-             {"executor", executor, own_rule::kHandle, "a place for the answer", IsMissingTensor}},
-            {attentionOut, softmaxLse, softmaxLseFlag, false, workspaceSize, executor});
+        FirstPhase(&reader, std::move(request),
+                   {{"input_layout", inputLayout, "FIA-C7", "a layout, such as BSH", IsMissingTensor},
+                    {"attention_out", attentionOut, "FIA-A3", "a tensor", IsMissingTensor},
+                    {"workspaceSize", workspaceSize, own_rule::kHandle, "a place for the answer", IsMissingTensor},
+                    {"executor", executor, own_rule::kHandle, "a place for the answer", IsMissingTensor}},
+                   {attentionOut, softmaxLse, softmaxLseFlag, false, workspaceSize, executor});
     });
 }
 

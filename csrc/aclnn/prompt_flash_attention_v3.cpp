@@ -46,7 +46,7 @@ aclnnStatus aclnnPromptFlashAttentionV3GetWorkspaceSize(
         }
         FirstPhase(&reader, std::move(request),
                    {{"input_layout", inputLayout, "PFA-C3", "BSH, BSND, BNSD, BNSD_BSND, TND", IsMissingTensor},
-                    {"attention_out", attentionOut, PromptFlashAttentionRequest::kOutRule, "a tensor", IsMissingTensor},
+                    {"attention_out", attentionOut, "PFA-A3", "a tensor", IsMissingTensor},
                     {"workspaceSize", workspaceSize, own_rule::kHandle, "a place for the answer", IsMissingTensor},
                     {"executor", executor, own_rule::kHandle, "a place for the answer", IsMissingTensor}},
                    {attentionOut, nullptr, false, false, workspaceSize, executor});

@@ -63,6 +63,11 @@ CommonPart PartOf(const AnyRequest& any) {
         any);
 }
 
+// The rule that a result is given where the caller brings it.
+const char* RuleOfResult(const FusedInferAttentionScoreV2Request&, bool) { return "FIA-A3"; }
+const char* RuleOfResult(const PromptFlashAttentionRequest&, bool) { return "PFA-A3"; }
+const char* RuleOfResult(const BlockSparseAttentionV2Request&, bool lse) { return lse ? "BSA-C43" : "BSA-C7"; }
+
 Soc SocOf(const CallSettings& settings) {
     Soc soc;
     ThrowUnlessOk(FindSoc(settings.run.soc, &soc));
@@ -326,8 +331,8 @@ bool AttentionCall::AcceptsBuffers(const TensorView& attention_out, const Tensor
 }
 
 void AttentionCall::RefuseMissingResult(const std::string& name) const {
-    const char* rule = std::visit(
-        [&name](const auto& request) { return name == "softmax_lse" ? request.kLseRule : request.kOutRule; }, request_);
+    const bool lse = name == "softmax_lse";
+    const char* rule = std::visit([lse](const auto& request) { return RuleOfResult(request, lse); }, request_);
     throw Refusal(MissingTensor(PartOf(request_).op, rule, name, ""));
 }
 

@@ -18,8 +18,6 @@ inline constexpr const char* kBlockSparseAttentionV2 = "block_sparse_attention_v
 
 struct BlockSparseAttentionV2Request {
     static constexpr const char* kOperator = kBlockSparseAttentionV2;
-    static constexpr const char* kOutRule = "BSA-C7";  // that the result is given, where the caller brings it
-    static constexpr const char* kLseRule = "BSA-C43";
     static constexpr bool kHasLse = true;  // is softmax_lse a result of the operator?
     // What callers have to say besides the three tensors, whatever the values below: as in the C interface.
     static constexpr std::initializer_list<const char*> kStated = {"q_input_layout", "kv_input_layout",

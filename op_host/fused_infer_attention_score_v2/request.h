@@ -18,8 +18,6 @@ inline constexpr const char* kFusedInferAttentionScoreV2 = "npu_fused_infer_atte
 
 struct FusedInferAttentionScoreV2Request {
     static constexpr const char* kOperator = kFusedInferAttentionScoreV2;
-    static constexpr const char* kOutRule = "FIA-A3";  // that the result is given, where the caller brings it
-    static constexpr const char* kLseRule = "FIA-A3";
     static constexpr bool kHasLse = true;                              // is softmax_lse a result of the operator?
     static constexpr std::initializer_list<const char*> kStated = {};  // arguments without a default
 

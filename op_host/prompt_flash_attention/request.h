@@ -16,8 +16,6 @@ inline constexpr const char* kPromptFlashAttention = "npu_prompt_flash_attention
 
 struct PromptFlashAttentionRequest {
     static constexpr const char* kOperator = kPromptFlashAttention;
-    static constexpr const char* kOutRule = "PFA-A3";  // that the result is given, where the caller brings it
-    static constexpr const char* kLseRule = "";
     static constexpr bool kHasLse = false;                             // is softmax_lse a result of the operator?
     static constexpr std::initializer_list<const char*> kStated = {};  // arguments without a default
 
