@@ -31,10 +31,10 @@ public:
         : buffers_(buffers), reader_(reader), lists_(lists), core_(core), cores_(cores) {
         static_assert(sizeof(SelectMemory) <= sizeof(UbMemory<Heads>::accumulator), "nothing is accumulated yet");
         map_.SetGlobalBuffer(reinterpret_cast<__gm__ int8_t*>(arguments.block_table));
-        const int32_t width = int32_t(reader.Plan().selected.list_words) * kWordBits;
-        width_ = Min(width, kMapBytes);
-        parts_ = CeilDiv(width, width_);
-        rows_max_ = Max(kMapBytes / width / 2 * 2, 1);
+        list_width_ = int32_t(reader.Plan().selected.list_words) * kWordBits;
+        width_ = Min(list_width_, kMapBytes);
+        parts_ = CeilDiv(list_width_, width_);
+        rows_max_ = Max(kMapBytes / list_width_ / 2 * 2, 1);
     }
 
     __aicore__ inline void Run() {
@@ -105,7 +105,8 @@ private:
             }
             AscendC::PipeBarrier<PIPE_ALL>();
             const uint64_t word = uint64_t(rows.list) * reader_.Plan().selected.list_words + column / kWordBits;
-            const AscendC::DataCopyExtParams params(1, uint32_t(rows.count * width_ / 8), 0, 0, 0);
+            const int32_t stored = rows.count * Min(width_, list_width_ - column);  // the last part may be a short one
+            const AscendC::DataCopyExtParams params(1, uint32_t(stored / 8), 0, 0, 0);
             AscendC::DataCopyPad(lists_.BitsAt(word), Memory<uint64_t>(offsetof(SelectMemory, bits)), params);
         }
         for (int32_t row = 0; row < rows.count; ++row) {
@@ -178,9 +179,10 @@ private:
     const KeyLists& lists_;
     uint32_t core_;
     uint32_t cores_;
-    int32_t width_;     // bits of a list that are made at a time
-    int32_t parts_;     // of a list: more than one only where a row of the map does not fit
-    int32_t rows_max_;  // of the map at a time, even or 1
+    int32_t list_width_;  // bits of a list
+    int32_t width_;       // of these, made at a time
+    int32_t parts_;       // of a list: more than one only where a row of the map does not fit
+    int32_t rows_max_;    // of the map at a time, even or 1
     AscendC::GlobalTensor<int8_t> map_;
 };
 

@@ -13,6 +13,8 @@ from helpers.doors import same_bits, to_torch
 from helpers.fia_case_file import read_cases
 
 import ascend_attention
+from ascend_attention import golden
+from ascend_attention.precision import compare
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance" / "bsa_kernel"
 CASES = [case for path in sorted(CONFORMANCE.glob("*.txt")) for case in read_cases(path, BsaCase)]
@@ -46,6 +48,42 @@ def test_only_selected_blocks_are_loaded() -> None:
     # Forty-seven blocks more that nobody selects: the map's bytes alone.
     short = variant(long, name="short", key_length=17 * 128)
     assert 0 < four - bytes_read(short, [1, 3, 4, 7]) < 256
+
+
+def test_a_row_of_the_map_may_be_longer_than_the_core_has_room_for() -> None:
+    blocks, chosen = 16385, [3, 9000, 16383, 16384]  # 16384 fit; the last block is a short one
+    rng = np.random.default_rng(0)
+    short = 128 * len(chosen) - 60
+    few = [rng.standard_normal((1, 1, short, 64)).astype(np.float16) for _ in range(2)]
+    arguments = {
+        "query": rng.standard_normal((1, 2, 300, 64)).astype(np.float16),
+        "num_key_value_heads": 1,
+        "q_input_layout": "BNSD",
+        "kv_input_layout": "BNSD",
+        "scale_value": 0.125,
+        "softmax_lse_flag": 1,
+    }
+    many = [np.zeros((1, 1, blocks * 128 - 60, 64), np.float16) for _ in range(2)]  # memory only where it is written
+    long_map = np.zeros((1, 2, 3, blocks), np.int8)
+    short_map = np.zeros((1, 2, 3, len(chosen)), np.int8)
+    for i, block in enumerate(chosen):
+        for few_keys, many_keys in zip(few, many, strict=True):
+            part = few_keys[:, :, i * 128 : i * 128 + 128]
+            many_keys[:, :, block * 128 : block * 128 + part.shape[2]] = part
+        short_map[..., i] = long_map[..., block] = rng.integers(0, 2, (1, 2, 3))
+    with ascend_attention.simulator(mode="checked"):
+        result = ascend_attention.block_sparse_attention_v2(
+            key=many[0], value=many[1], block_sparse_mask=long_map, **arguments
+        )
+    exact, peer = (
+        golden.block_sparse_attention_v2(
+            key=few[0], value=few[1], block_sparse_mask=short_map, **arguments, dtype_flow=flow
+        )
+        for flow in ("exact", "device")
+    )
+    blind = np.broadcast_to(np.isposinf(exact[1]), exact[0].shape)
+    assert not compare(result[0], exact[0], peer[0], must_be_zero=blind).reasons
+    assert not compare(result[1], exact[1], peer[1], name="softmax_lse").reasons
 
 
 def test_neighbours_that_agree_share_loads() -> None:
