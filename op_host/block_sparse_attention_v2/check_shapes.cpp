@@ -54,24 +54,14 @@ Status CheckShapes(Scene& scene) {
     const Request& request = scene.request;
     const AxisOrder order = scene.layout->input;
     const NamedTensor rows[] = {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}};
-    Status status = CheckContiguous(kBlockSparseAttentionV2, "BSA-A5",
-                                    {rows[0],
-                                     rows[1],
-                                     rows[2],
-                                     {"block_sparse_mask", &request.block_sparse_mask},
-                                     {"q_dequant_scale", &request.q_dequant_scale},
-                                     {"k_dequant_scale", &request.k_dequant_scale},
-                                     {"v_dequant_scale", &request.v_dequant_scale}});
-    if (!status.ok()) {
-        return status;
-    }
-    ShapeCheck shapes(kBlockSparseAttentionV2, "BSA-A5");
-    VisitArguments(request, shapes);
-    if (!shapes.status().ok()) {
-        return shapes.status();
+    MemoryCheck memory(kBlockSparseAttentionV2, "BSA-A5", "BSA-A5");
+    VisitArguments(request, memory);
+    if (!memory.status().ok()) {
+        return memory.status();
     }
     for (const NamedTensor& row : rows) {
-        status = CheckRank(kBlockSparseAttentionV2, "BSA-C15", row, RankOf(order), "input layout", scene.layout->name);
+        Status status =
+            CheckRank(kBlockSparseAttentionV2, "BSA-C15", row, RankOf(order), "input layout", scene.layout->name);
         if (!status.ok()) {
             return status;
         }

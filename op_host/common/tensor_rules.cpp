@@ -18,26 +18,21 @@ Status CheckGiven(const char* op, const char* rule, std::initializer_list<NamedT
     return OkStatus();
 }
 
-Status CheckContiguous(const char* op, const char* rule, std::initializer_list<NamedTensor> tensors) {
-    for (const NamedTensor& row : tensors) {
-        if (row.tensor->has_value() && !(*row.tensor)->contiguous) {
-            return Refusal(op, rule, row.name, "a non-contiguous tensor", "a contiguous tensor",
-                           "torch: .contiguous(); NumPy: numpy.ascontiguousarray, for arrays in Fortran order too.");
-        }
-    }
-    return OkStatus();
-}
-
-void ShapeCheck::operator()(const char* name, const OptionalTensor& tensor) {
+void MemoryCheck::operator()(const char* name, const OptionalTensor& tensor) {
     if (!tensor || !status_.ok()) {
+        return;
+    }
+    if (!tensor->contiguous) {
+        status_ = Refusal(op_, contiguous_rule_, name, "a non-contiguous tensor", "a contiguous tensor",
+                          "torch: .contiguous(); NumPy: numpy.ascontiguousarray, for arrays in Fortran order too.");
         return;
     }
     const Shape& shape = tensor->shape;
     const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t dim) { return dim < 0; });
     if (negative) {
-        status_ = Refusal(op_, rule_, name, Concat("shape ", ShapeText(shape)), "no negative dimension");
+        status_ = Refusal(op_, shape_rule_, name, Concat("shape ", ShapeText(shape)), "no negative dimension");
     } else if (NumElements(shape) == std::numeric_limits<int64_t>::max()) {
-        status_ = Refusal(op_, rule_, name, Concat("shape ", ShapeText(shape)), "fewer than 2^63 elements");
+        status_ = Refusal(op_, shape_rule_, name, Concat("shape ", ShapeText(shape)), "fewer than 2^63 elements");
     }
 }
 

@@ -18,8 +18,6 @@ struct NamedTensor {
 
 // 161001 for the first that was not given.
 Status CheckGiven(const char* op, const char* rule, std::initializer_list<NamedTensor> tensors);
-// Tensors that were not given pass.
-Status CheckContiguous(const char* op, const char* rule, std::initializer_list<NamedTensor> tensors);
 // `rank` dimensions.
 Status CheckRank(const char* op, const char* rule, const NamedTensor& tensor, int rank,
                  const std::string& layout_argument, const std::string& layout);
@@ -38,10 +36,12 @@ Status FirstRefusal(Status (*const (&sections)[N])(Scene&), Scene& scene) {
     return OkStatus();
 }
 
-// Visitor of all arguments: shapes that no tensor in memory has, but that sizes computed from them would trip over.
-class ShapeCheck {
+// Visitor of all arguments. Refuses tensors that are not contiguous: kernels follow the strides of none. And shapes
+// that no tensor in memory has, but that sizes computed from them would trip over.
+class MemoryCheck {
 public:
-    ShapeCheck(const char* op, const char* rule) : op_(op), rule_(rule) {}
+    MemoryCheck(const char* op, const char* contiguous_rule, const char* shape_rule)
+        : op_(op), contiguous_rule_(contiguous_rule), shape_rule_(shape_rule) {}
 
     void operator()(const char* name, const OptionalTensor& tensor);
     template <class Other>
@@ -50,7 +50,8 @@ public:
 
 private:
     const char* op_;
-    const char* rule_;
+    const char* contiguous_rule_;
+    const char* shape_rule_;
     Status status_;
 };
 

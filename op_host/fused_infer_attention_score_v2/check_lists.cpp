@@ -53,14 +53,10 @@ Status RefuseScenes(const Scene& scene) {
 Status CheckEntry(const Scene& scene, const std::string& name, const TensorView& entry) {
     const OptionalTensor tensor = entry;
     const NamedTensor named = {name.c_str(), &tensor};
-    Status status = CheckContiguous(kFusedInferAttentionScoreV2, "FIA-C6", {named});
-    if (!status.ok()) {
-        return status;
-    }
-    ShapeCheck shape(kFusedInferAttentionScoreV2, "FIA-C8");
-    shape(name.c_str(), tensor);
-    if (!shape.status().ok()) {
-        return shape.status();
+    MemoryCheck memory(kFusedInferAttentionScoreV2, "FIA-C6", "FIA-C8");
+    memory(name.c_str(), tensor);
+    if (!memory.status().ok()) {
+        return memory.status();
     }
     return CheckRank(kFusedInferAttentionScoreV2, "FIA-C8", named, RankOf(scene.layout->input), "input_layout",
                      scene.layout->name);

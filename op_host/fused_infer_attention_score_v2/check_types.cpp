@@ -62,20 +62,9 @@ Status CheckDTypes(const Scene& scene) {
 }
 
 Status CheckMemory(const Request& request) {
-    Status status = CheckContiguous(kFusedInferAttentionScoreV2, "FIA-C6",
-                                    {{"query", &request.query},
-                                     {"key", &request.key},
-                                     {"value", &request.value},
-                                     {"query_rope", &request.query_rope},
-                                     {"key_rope", &request.key_rope},
-                                     {"pse_shift", &request.pse_shift},
-                                     {"atten_mask", &request.atten_mask}});
-    if (!status.ok()) {
-        return status;
-    }
-    ShapeCheck shapes(kFusedInferAttentionScoreV2, "FIA-C8");
-    VisitArguments(request, shapes);
-    return shapes.status();
+    MemoryCheck memory(kFusedInferAttentionScoreV2, "FIA-C6", "FIA-C8");
+    VisitArguments(request, memory);
+    return memory.status();
 }
 
 Status CheckRanks(const Scene& scene) {

@@ -81,24 +81,15 @@ Status CheckTypes(Scene& scene) {
     if (Status status = CheckDTypes(scene); !status.ok()) {
         return status;
     }
-    Status status = CheckContiguous(kPromptFlashAttention, "PFA-C5",
-                                    {{"query", &request.query},
-                                     {"key", &request.key},
-                                     {"value", &request.value},
-                                     {"pse_shift", &request.pse_shift},
-                                     {"atten_mask", &request.atten_mask}});
-    if (!status.ok()) {
-        return status;
-    }
-    ShapeCheck shapes(kPromptFlashAttention, "PFA-C4");
-    VisitArguments(request, shapes);
-    if (!shapes.status().ok()) {
-        return shapes.status();
+    MemoryCheck memory(kPromptFlashAttention, "PFA-C5", "PFA-C4");
+    VisitArguments(request, memory);
+    if (!memory.status().ok()) {
+        return memory.status();
     }
     for (const NamedTensor& row : {NamedTensor{"query", &request.query}, NamedTensor{"key", &request.key},
                                    NamedTensor{"value", &request.value}}) {
-        status = CheckRank(kPromptFlashAttention, "PFA-C4", row, RankOf(scene.layout->input), "input_layout",
-                           scene.layout->name);
+        Status status = CheckRank(kPromptFlashAttention, "PFA-C4", row, RankOf(scene.layout->input), "input_layout",
+                                  scene.layout->name);
         if (!status.ok()) {
             return status;
         }
