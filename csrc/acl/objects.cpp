@@ -152,8 +152,9 @@ aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDat
         tensor->strides =
             stride == nullptr ? ContiguousStrides(tensor->shape) : Dimensions("stride", stride, viewDimsNum);
         tensor->storage = Dimensions("storageDims", storageDims, storageDimsNum);
-        if (offset < 0) {
-            throw Failure(ACLNN_ERR_PARAM_INVALID, Concat("offset: ", offset, "; allowed: 0 or more"));
+        std::int64_t bytes = 0;
+        if (offset < 0 || __builtin_mul_overflow(offset, std::int64_t(aclDataTypeSize(dataType)), &bytes)) {
+            throw Failure(ACLNN_ERR_PARAM_INVALID, Concat("offset: ", offset, "; allowed: 0 to the end of a memory"));
         }
         return AddHandle(Kind::kTensor, std::move(tensor));
     });

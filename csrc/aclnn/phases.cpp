@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "aclnn/strides.h"
 #include "common/own_rules.h"
 #include "common/text.h"
 
@@ -84,57 +85,6 @@ bool IsPlain(aclFormat format) {
     }
 }
 
-bool IsContiguous(const TensorHandle& tensor) {
-    std::int64_t step = 1;
-    for (const std::int64_t dim : tensor.shape) {
-        if (dim == 0) {
-            return true;
-        }
-    }
-    for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
-        if (tensor.shape[axis] != 1 && tensor.strides[axis] != step) {
-            return false;
-        }
-        if (__builtin_mul_overflow(step, tensor.shape[axis], &step)) {
-            return true;  // refused for its size
-        }
-    }
-    return true;
-}
-
-// Bytes from the first element to the end of the last one; nothing for a shape or strides that no memory has.
-std::optional<std::uint64_t> Extent(const TensorHandle& tensor, std::uint64_t element_bytes) {
-    std::int64_t last = 0;
-    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-        std::int64_t step = 0;
-        if (tensor.shape[axis] < 0 || tensor.strides[axis] < 0) {
-            return std::nullopt;
-        }
-        if (tensor.shape[axis] == 0) {
-            return 0;
-        }
-        if (__builtin_mul_overflow(tensor.shape[axis] - 1, tensor.strides[axis], &step) ||
-            __builtin_add_overflow(last, step, &last)) {
-            return std::nullopt;
-        }
-    }
-    std::uint64_t bytes = 0;
-    if (__builtin_mul_overflow(std::uint64_t(last) + 1, element_bytes, &bytes)) {
-        return std::nullopt;
-    }
-    return bytes;
-}
-
-// Whether two elements of it may lie at one place.
-bool MayOverlapItself(const TensorHandle& tensor) {
-    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-        if (tensor.shape[axis] > 1 && tensor.strides[axis] <= 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 void Refuse(int code, const char* rule, const char* op, const std::string& argument, const std::string& given,
@@ -206,9 +156,9 @@ Result Reader::ReadResult(const char* name, const aclTensor* tensor, bool stride
     const std::optional<std::uint64_t> bytes = Extent(result.tensor, static_cast<std::uint64_t>(result.element_bytes));
     memory_.push_back({name, result.tensor.address, bytes.value_or(0)});
     const bool staged = strided && !result.contiguous;
-    if (staged && (MayOverlapItself(result.tensor) || !bytes.has_value())) {
-        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kMemory, op_, name, "strides by which elements share memory",
-               "a place of its own for each element");
+    if (staged && (!bytes.has_value() || !ElementsAreApart(result.tensor))) {
+        Refuse(ACLNN_ERR_PARAM_INVALID, own_rule::kMemory, op_, name, "strides by which elements may share memory",
+               "those of a slice or permutation, where each element has a place of its own");
     }
     // The kernel writes a staged result to the workspace: where the tensor itself lies does not matter to it.
     *view = doors::MakeTensorView(staged ? nullptr : result.tensor.address, DTypeText(result.tensor.dtype),

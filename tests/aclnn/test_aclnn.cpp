@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C interface as a C++ program sees it: the two phases of the operators. With runtime.cpp it is one program.
 //   test_aclnn [pairs of calls in a row]
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -239,6 +240,63 @@ void TestStridedResults(aclrtStream stream) {
     CHECK_EQ(aclnnBlockSparseAttentionV2(nullptr, 0, executor, nullptr), ACLNN_SUCCESS);
 }
 
+// A view may be anything: what it spans is looked at, and a result's elements may not meet.
+void TestViews(aclrtStream stream) {
+    Prompt prompt;
+    const Dims dims = {1, 1, 16, 16};
+    const Dims backwards = {-7, -7, 16, 1};  // axes of one element: their strides say nothing
+    std::uint64_t bytes = 0;
+    aclOpExecutor* executor = nullptr;
+    char layout[] = "BNSD";
+    const auto plan = [&](const aclTensor* query) {
+        return aclnnPromptFlashAttentionV3GetWorkspaceSize(
+            query, prompt.key.handle(), prompt.value.handle(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+            nullptr, nullptr, nullptr, 1, 0.25, 2147483647, 0, layout, 0, 0, 0, prompt.out.handle(), &bytes, &executor);
+    };
+    const auto make = [&](void* memory, const Dims& strides, std::int64_t offset) {
+        return aclCreateTensor(dims.data(), 4, ACL_FLOAT16, strides.data(), offset, ACL_FORMAT_ND, dims.data(), 4,
+                               memory);
+    };
+    std::vector<char> host(512);
+    for (void* memory : {prompt.query.memory(), static_cast<void*>(host.data()), static_cast<void*>(nullptr)}) {
+        aclTensor* query = make(memory, backwards, 0);
+        CHECK_EQ_CONTEXT(plan(query), ACLNN_SUCCESS, LastText());
+        const Workspace workspace(bytes);
+        const int code = aclnnPromptFlashAttentionV3(workspace.memory(), bytes, executor, stream);
+        CHECK_EQ(code, memory == nullptr                 ? ACLNN_ERR_PARAM_NULLPTR
+                       : memory == prompt.query.memory() ? ACLNN_SUCCESS
+                                                         : ACLNN_ERR_PARAM_INVALID);
+        CHECK_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+        if (code != ACLNN_SUCCESS) {
+            CHECK(Said("query: given "));
+            CHECK_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+        }
+        aclDestroyTensor(query);
+    }
+    aclTensor* reversed = make(prompt.query.memory(), {256, 256, -16, 1}, 240);
+    CHECK_EQ(plan(reversed), ACLNN_ERR_PARAM_INVALID);
+    CHECK(Said("non-contiguous"));
+    aclDestroyTensor(reversed);
+    for (const std::int64_t offset : {std::int64_t(-1), std::int64_t(1) << 62, INT64_MAX}) {
+        CHECK(make(prompt.query.memory(), {256, 256, 16, 1}, offset) == nullptr);
+        CHECK(Said("offset: "));
+    }
+    // Rows that run into the next one; columns that lie where other rows have theirs.
+    for (const Dims& strides : {Dims{1, 1, 32, 1}, Dims{1, 1, 1, 39}, Dims{1, 1, 64, 0}, Dims{1, 1, 64, 64}}) {
+        BlockSparse meeting(40, 130, strides);
+        CHECK_EQ(meeting.Plan(&bytes, &executor), ACLNN_ERR_PARAM_INVALID);
+        CHECK(Said("attention_out: given strides by which elements may share memory"));
+    }
+    BlockSparse transposed(40, 130, {1, 1, 1, 40});
+    CHECK_EQ_CONTEXT(transposed.Plan(&bytes, &executor), ACLNN_SUCCESS, LastText());
+    const Workspace workspace(bytes);
+    CHECK_EQ(aclnnBlockSparseAttentionV2(workspace.memory(), bytes, executor, stream), ACLNN_SUCCESS);
+    CHECK_EQ_CONTEXT(aclrtSynchronizeStream(stream), ACL_SUCCESS, LastText());
+    const std::vector<float> ones = transposed.out.Read();
+    CHECK_EQ(std::count(ones.begin(), ones.end(), 1.0F), 40 * 64);
+    CHECK_EQ(ones[40 * 64 - 1], 1.0F);
+}
+
 // Pairs in a row, and first phases that nothing follows; nothing of any of them is left.
 void TestManyPairs(aclrtStream stream, int pairs) {
     Prompt prompt;
@@ -338,6 +396,7 @@ int main(int count, char** arguments) {
     TestRepeatable(stream);
     TestOrderOfChecks();
     TestStridedResults(stream);
+    TestViews(stream);
     TestManyPairs(stream, pairs);
     TestThreads(10);
     TestSharedStream(stream, 10);
