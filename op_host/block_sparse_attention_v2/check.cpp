@@ -42,7 +42,8 @@ Status CheckLayouts(Scene& scene) {
     } rows[] = {{"q_input_layout", request.q_input_layout}, {"kv_input_layout", request.kv_input_layout}};
     for (const auto& row : rows) {
         if (row.given != "TND" && row.given != "BNSD" && row.given != "BSND") {
-            return Refuse("BSA-C4", row.name, Quoted(row.given), kLayouts, LayoutHelp(row.given));
+            return Refuse("BSA-C4", row.name, Quoted(row.given), kLayouts,
+                          LayoutHelp(row.given, kBlockSparseAttentionV2));
         }
     }
     if (request.q_input_layout != request.kv_input_layout) {
@@ -86,7 +87,9 @@ Status CheckMapRanks(const Request& request) {
     for (const auto& row : rows) {
         const OptionalTensor& tensor = *row.tensor.tensor;
         if (tensor && tensor->shape.size() != 4) {
-            return Refuse(row.rule, row.tensor.name, Concat("shape ", ShapeText(tensor->shape)), "4 dimensions");
+            const bool map = &row == &rows[0];
+            return Refuse(row.rule, row.tensor.name, Concat("shape ", ShapeText(tensor->shape)), "4 dimensions",
+                          map ? "(batch, heads of query, blocks of query rows, blocks of keys)." : "");
         }
     }
     return OkStatus();

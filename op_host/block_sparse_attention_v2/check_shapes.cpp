@@ -54,7 +54,7 @@ Status CheckShapes(Scene& scene) {
     const Request& request = scene.request;
     const AxisOrder order = scene.layout->input;
     const NamedTensor rows[] = {{"query", &request.query}, {"key", &request.key}, {"value", &request.value}};
-    MemoryCheck memory(kBlockSparseAttentionV2, "BSA-A5", "BSA-A5");
+    MemoryCheck memory(kBlockSparseAttentionV2, "BSA-A5", "BSA-A5", {scene.layout});
     VisitArguments(request, memory);
     if (!memory.status().ok()) {
         return memory.status();
@@ -139,6 +139,27 @@ Status CheckLengths(Scene& scene) {
                : status;
 }
 
+// Which axes of a map with four do not fit, and what each should count.
+std::string MapHelp(const Scene& scene, const TensorView& map, const Shape& wanted) {
+    if (map.shape == wanted) {
+        return map.dtype == DType::kBool ? "Convert the bool map to int8; True means computed here." : "";
+    }
+    const std::string counts[] = {
+        "sequences", "heads of query, also where key has fewer",
+        Concat("blocks of ", scene.block_x, " query rows over ", scene.query_longest, " of them"),
+        Concat("blocks of ", scene.block_y, " keys over ", scene.key_longest, " of them")};
+    std::string help;
+    for (size_t axis = 0; axis < wanted.size(); ++axis) {
+        if (map.shape[axis] != wanted[axis]) {
+            help += Concat(help.empty() ? "Axis " : "; axis ", axis, " has ", map.shape[axis], ", should be ",
+                           wanted[axis], ": ", counts[axis]);
+        }
+    }
+    help += ". Lengths are rounded up to whole blocks";
+    help += scene.packed() ? ", and those of the longest sequence count" : "";
+    return help + (scene.request.block_shape ? "." : "; block_shape was not given, so it is [128, 128].");
+}
+
 Status CheckBlockMap(Scene& scene) {
     const Request& request = scene.request;
     if (request.block_shape && scene.block_y % 128 != 0) {
@@ -156,7 +177,7 @@ Status CheckBlockMap(Scene& scene) {
         return Refuse("BSA-C21", "block_sparse_mask", TensorText(map),
                       Concat("int8 ", ShapeText(wanted), " = (batch, heads of query, ceil(", scene.query_longest, " / ",
                              scene.block_x, "), ceil(", scene.key_longest, " / ", scene.block_y, "))"),
-                      map->dtype == DType::kBool ? "Convert the bool map to int8; True means computed here." : "");
+                      MapHelp(scene, *map, wanted));
     }
     return OkStatus();
 }

@@ -18,7 +18,8 @@ Status CheckReach(const char* op, const char* rule, const char* argument, int64_
     for (size_t i = 0; i < lengths.size(); ++i) {
         if (reach <= -lengths[i]) {
             return Refusal(op, rule, argument, std::to_string(reach),
-                           Concat("above -", lengths[i], ", the ", what, " length of batch ", i));
+                           lengths[i] == 0 ? Concat("at least 0, because batch ", i, " has no ", what)
+                                           : Concat("above -", lengths[i], ": batch ", i, " has so many ", what));
         }
     }
     return OkStatus();
@@ -53,8 +54,8 @@ Status CheckCompressedMask(const MaskArguments& arguments, const char* rule) {
             Concat("(2048, 2048), (1, 2048, 2048) or (1, 1, 2048, 2048) with sparse_mode ", arguments.sparse_mode),
             Concat(mask && !arguments.packed ? "A mask of (Q_S, KV_S) goes with sparse_mode 0 or 1. This one is always "
                                              : "Always ",
-                   "numpy.triu(numpy.ones((2048, 2048), dtype=bool), 1), whatever the lengths: non-zero hides, and the "
-                   "content is not read."));
+                   "ones above the diagonal, whatever the lengths: triu(ones((2048, 2048), dtype=bool), 1), both "
+                   "functions of torch or both of numpy. Non-zero hides, and the content is not read."));
     }
     return OkStatus();
 }
@@ -110,11 +111,11 @@ Status CheckTokens(const MaskArguments& arguments, const TokenRules& rules, cons
     const char* rule = top_left ? rules.top_left : rules.bottom_right;
     const Lengths& next_lengths = top_left ? query_lengths : key_lengths;
     const Lengths& pre_lengths = top_left ? key_lengths : query_lengths;
-    Status status = CheckReach(op, rule, "next_tokens", next, top_left ? "query" : "key", next_lengths);
+    Status status = CheckReach(op, rule, "next_tokens", next, top_left ? "queries" : "keys", next_lengths);
     if (!status.ok()) {
         return status;
     }
-    return CheckReach(op, rule, "pre_tokens", pre, top_left ? "key" : "query", pre_lengths);
+    return CheckReach(op, rule, "pre_tokens", pre, top_left ? "keys" : "queries", pre_lengths);
 }
 
 Status CheckEmptyRows(const MaskArguments& arguments, const char* rule, const char* offset,

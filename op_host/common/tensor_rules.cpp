@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "common/text.h"
 
@@ -18,13 +19,47 @@ Status CheckGiven(const char* op, const char* rule, std::initializer_list<NamedT
     return OkStatus();
 }
 
+namespace {
+
+// The layout of the same data before or after its axes 1 and 2 were exchanged, with the same results; null when none.
+const char* TransposedLayout(const Layout& layout) {
+    const char* pairs[][2] = {
+        {"BNSD", "BSND"}, {"BSND", "BNSD"}, {"BNSD_NBSD", "BSND_NBSD"}, {"BSND_NBSD", "BNSD_NBSD"}};
+    for (const auto& pair : pairs) {
+        if (layout.name == std::string(pair[0])) {
+            return pair[1];
+        }
+    }
+    return layout.name == std::string("BNSD_BSND") ? "BSND" : nullptr;
+}
+
+// A copy of a cache is dear: what needs none comes first.
+std::string ContiguousHelp(const std::string& name, const Placement& placement) {
+    const bool keys = name.rfind("key", 0) == 0 || name.rfind("value", 0) == 0;
+    std::string help = "A kernel is given an address and a shape, no strides.";
+    const char* other = TransposedLayout(*placement.layout);
+    if (keys && placement.paged) {
+        help += " Blocks of (block_size, N, D) need no transpose: view them as (blocks, block_size, N * D).";
+    } else if (other != nullptr && (keys || name == "query")) {
+        help += Concat(" If this is a transpose, give the tensor as it was before, in layout ", other, ".");
+    }
+    if (keys) {
+        help +=
+            " Of a stacked cache kv[:, 0] has gaps; two tensors, or kv[0] and kv[1] of a stack on axis 0, have none.";
+    }
+    return help +
+           " Otherwise copy: torch: .contiguous(); NumPy: numpy.ascontiguousarray, for arrays in Fortran order too.";
+}
+
+}  // namespace
+
 void MemoryCheck::operator()(const char* name, const OptionalTensor& tensor) {
     if (!tensor || !status_.ok()) {
         return;
     }
     if (!tensor->contiguous) {
         status_ = Refusal(op_, contiguous_rule_, name, "a non-contiguous tensor", "a contiguous tensor",
-                          "torch: .contiguous(); NumPy: numpy.ascontiguousarray, for arrays in Fortran order too.");
+                          ContiguousHelp(name, placement_));
         return;
     }
     const Shape& shape = tensor->shape;

@@ -36,12 +36,18 @@ Status FirstRefusal(Status (*const (&sections)[N])(Scene&), Scene& scene) {
     return OkStatus();
 }
 
+// How a call's tensors are said to lie, for advice about those that lie otherwise; `paged` is of key and value.
+struct Placement {
+    const Layout* layout;
+    bool paged = false;
+};
+
 // Visitor of all arguments. Refuses tensors that are not contiguous: kernels follow the strides of none. And shapes
 // that no tensor in memory has, but that sizes computed from them would trip over.
 class MemoryCheck {
 public:
-    MemoryCheck(const char* op, const char* contiguous_rule, const char* shape_rule)
-        : op_(op), contiguous_rule_(contiguous_rule), shape_rule_(shape_rule) {}
+    MemoryCheck(const char* op, const char* contiguous_rule, const char* shape_rule, const Placement& placement)
+        : op_(op), contiguous_rule_(contiguous_rule), shape_rule_(shape_rule), placement_(placement) {}
 
     void operator()(const char* name, const OptionalTensor& tensor);
     template <class Other>
@@ -52,6 +58,7 @@ private:
     const char* op_;
     const char* contiguous_rule_;
     const char* shape_rule_;
+    Placement placement_;
     Status status_;
 };
 

@@ -53,7 +53,7 @@ Status RefuseScenes(const Scene& scene) {
 Status CheckEntry(const Scene& scene, const std::string& name, const TensorView& entry) {
     const OptionalTensor tensor = entry;
     const NamedTensor named = {name.c_str(), &tensor};
-    MemoryCheck memory(kFusedInferAttentionScoreV2, "FIA-C6", "FIA-C8");
+    MemoryCheck memory(kFusedInferAttentionScoreV2, "FIA-C6", "FIA-C8", {scene.layout});
     memory(name.c_str(), tensor);
     if (!memory.status().ok()) {
         return memory.status();

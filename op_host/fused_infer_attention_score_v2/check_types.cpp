@@ -11,7 +11,7 @@ Status CheckLayoutName(Scene& scene) {
     scene.layout = FindLayout(scene.request.input_layout);
     if (scene.layout == nullptr) {
         return Refuse("FIA-C7", "input_layout", Quoted(scene.request.input_layout), LayoutNames(),
-                      LayoutHelp(scene.request.input_layout));
+                      LayoutHelp(scene.request.input_layout, kFusedInferAttentionScoreV2));
     }
     return OkStatus();
 }
@@ -61,9 +61,9 @@ Status CheckDTypes(const Scene& scene) {
     return OkStatus();
 }
 
-Status CheckMemory(const Request& request) {
-    MemoryCheck memory(kFusedInferAttentionScoreV2, "FIA-C6", "FIA-C8");
-    VisitArguments(request, memory);
+Status CheckMemory(const Scene& scene) {
+    MemoryCheck memory(kFusedInferAttentionScoreV2, "FIA-C6", "FIA-C8", {scene.layout, scene.paged()});
+    VisitArguments(scene.request, memory);
     return memory.status();
 }
 
@@ -126,7 +126,7 @@ Status CheckTypes(Scene& scene) {
     if (Status status = CheckDTypes(scene); !status.ok()) {
         return status;
     }
-    if (Status status = CheckMemory(scene.request); !status.ok()) {
+    if (Status status = CheckMemory(scene); !status.ok()) {
         return status;
     }
     if (Status status = CheckRanks(scene); !status.ok()) {

@@ -49,7 +49,8 @@ Status CheckLayout(Scene& scene) {
     const bool listed = name == "BSH" || name == "BSND" || name == "BNSD" || name == "BNSD_BSND";
     if (!listed && (name != "TND" || scene.cards())) {
         return Refuse("PFA-C3", "input_layout", Quoted(name),
-                      Concat("BSH, BSND, BNSD, BNSD_BSND", scene.cards() ? "" : ", TND"), LayoutHelp(name));
+                      Concat("BSH, BSND, BNSD, BNSD_BSND", scene.cards() ? "" : ", TND"),
+                      LayoutHelp(name, kPromptFlashAttention));
     }
     scene.layout = FindLayout(name);
     return OkStatus();
@@ -81,7 +82,7 @@ Status CheckTypes(Scene& scene) {
     if (Status status = CheckDTypes(scene); !status.ok()) {
         return status;
     }
-    MemoryCheck memory(kPromptFlashAttention, "PFA-C5", "PFA-C4");
+    MemoryCheck memory(kPromptFlashAttention, "PFA-C5", "PFA-C4", {scene.layout});
     VisitArguments(request, memory);
     if (!memory.status().ok()) {
         return memory.status();
