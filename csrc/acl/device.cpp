@@ -26,7 +26,10 @@ struct Belongings {
 };
 
 struct Device {
-    std::mutex mutex;
+    // Held from the first to the last step of setting and resetting: who sets the device while another thread's reset
+    // still finishes streams gets a device of its own, not the one whose memory is about to be taken back.
+    std::mutex turn;
+    std::mutex mutex;  // of what follows; taken after the other one
     bool initialised = false;
     int users = 0;  // aclrtSetDevice less aclrtResetDevice
     aclrtContext primary = nullptr;
@@ -96,6 +99,7 @@ void FinishAll(const std::vector<std::shared_ptr<Stream>>& streams) {
 
 void ResetDevice(bool force) {
     Device& device = TheDevice();
+    const std::lock_guard<std::mutex> turn(device.turn);
     std::map<aclrtContext, Belongings> contexts;
     {
         const std::lock_guard<std::mutex> lock(device.mutex);
@@ -256,10 +260,12 @@ aclError aclrtSetDevice(int32_t deviceId) {
     return Guarded([&] {
         CheckDeviceNumber(deviceId);
         Device& device = TheDevice();
+        const std::lock_guard<std::mutex> turn(device.turn);
         const std::lock_guard<std::mutex> lock(device.mutex);
-        if (device.users++ == 0) {
+        if (device.users == 0) {
             device.primary = NewContext(&device);
         }
+        ++device.users;
         current_context = device.primary;
     });
 }
@@ -309,6 +315,7 @@ aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
         CheckGiven(context, "context");
         CheckDeviceNumber(deviceId);
         Device& device = TheDevice();
+        const std::lock_guard<std::mutex> turn(device.turn);
         const std::lock_guard<std::mutex> lock(device.mutex);
         *context = current_context = NewContext(&device);
     });

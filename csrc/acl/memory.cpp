@@ -2,7 +2,6 @@
 #include "acl/memory.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -30,7 +29,8 @@ constexpr std::size_t kPadding = 32;     // and what it adds, since kernels move
 
 struct Memory {
     std::mutex mutex;
-    std::map<std::uintptr_t, Pin> allocations;  // by where they begin
+    std::map<std::uintptr_t, Pin> device;  // by where they begin
+    std::map<std::uintptr_t, Pin> host;
 };
 
 // Never destroyed: other threads may still be in a call when the process ends.
@@ -43,53 +43,66 @@ std::uintptr_t PlaceOf(const void* address) { return reinterpret_cast<std::uintp
 
 // The allocation in which `address` lies. The mutex is held.
 Pin Around(const Memory& memory, const void* address) {
-    auto next = memory.allocations.upper_bound(PlaceOf(address));
-    if (next == memory.allocations.begin()) {
+    auto next = memory.device.upper_bound(PlaceOf(address));
+    if (next == memory.device.begin()) {
         return nullptr;
     }
     const Pin& candidate = std::prev(next)->second;
     return PlaceOf(address) - PlaceOf(candidate->data) < candidate->bytes ? candidate : nullptr;
 }
 
-}  // namespace
+constexpr std::size_t kMost = std::size_t{1} << 46;
 
-void* AllocateDeviceMemory(std::size_t bytes) {
-    constexpr std::size_t kMost = std::size_t{1} << 46;
-    const std::size_t whole = bytes > kMost ? 0 : (bytes + kPadding + kAlignment - 1) / kAlignment * kAlignment;
-    void* data = whole == 0 ? nullptr : std::aligned_alloc(kAlignment, whole);
+// `data` null: there was none.
+void* Keep(void* data, std::size_t bytes, std::map<std::uintptr_t, Pin> Memory::* where) {
     if (data == nullptr) {
         throw Failure(ACL_ERROR_RT_MEMORY_ALLOCATION, Concat("no memory for ", bytes, " bytes"));
     }
     auto allocation = std::make_shared<const Allocation>(data, bytes);
     Memory& memory = TheMemory();
     const std::lock_guard<std::mutex> lock(memory.mutex);
-    memory.allocations.emplace(PlaceOf(data), std::move(allocation));
+    (memory.*where).emplace(PlaceOf(data), std::move(allocation));
     return data;
 }
 
-bool FreeDeviceMemory(void* address) {
+bool Release(void* address, std::map<std::uintptr_t, Pin> Memory::* where) {
     Pin freed;  // released after the lock
     Memory& memory = TheMemory();
     const std::lock_guard<std::mutex> lock(memory.mutex);
-    const auto found = memory.allocations.find(PlaceOf(address));
-    if (found == memory.allocations.end()) {
+    const auto found = (memory.*where).find(PlaceOf(address));
+    if (found == (memory.*where).end()) {
         return false;
     }
     freed = std::move(found->second);
-    memory.allocations.erase(found);
+    (memory.*where).erase(found);
     return true;
 }
+
+}  // namespace
+
+void* AllocateDeviceMemory(std::size_t bytes) {
+    const std::size_t whole = bytes > kMost ? 0 : (bytes + kPadding + kAlignment - 1) / kAlignment * kAlignment;
+    return Keep(whole == 0 ? nullptr : std::aligned_alloc(kAlignment, whole), bytes, &Memory::device);
+}
+
+bool FreeDeviceMemory(void* address) { return Release(address, &Memory::device); }
+
+void* AllocateHostMemory(std::size_t bytes) {
+    return Keep(bytes > kMost ? nullptr : std::malloc(bytes), bytes, &Memory::host);
+}
+
+bool FreeHostMemory(void* address) { return Release(address, &Memory::host); }
 
 void FreeAllDeviceMemory() {
     Memory& memory = TheMemory();
     const std::lock_guard<std::mutex> lock(memory.mutex);
-    memory.allocations.clear();
+    memory.device.clear();
 }
 
 std::size_t CountAllocations() {
     Memory& memory = TheMemory();
     const std::lock_guard<std::mutex> lock(memory.mutex);
-    return memory.allocations.size();
+    return memory.device.size() + memory.host.size();
 }
 
 Pin FindDeviceMemory(const void* address, std::uint64_t bytes) {

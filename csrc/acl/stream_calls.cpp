@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events, memory and copies as C functions.
-#include <cstdlib>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -49,35 +49,33 @@ void CheckCount(std::size_t count, std::size_t most, const char* name) {
     }
 }
 
+void CheckSize(std::size_t size) {
+    if (size == 0) {
+        throw Failure(ACL_ERROR_INVALID_PARAM, "size: 0; allowed: at least 1");
+    }
+}
+
+// Which side is the device's is settled when the call is made: what was freed since then is not taken for the host's.
 struct Copy {
     void* to;
     const void* from;
     std::size_t bytes;
-    aclrtMemcpyKind kind;
+    bool to_device;
+    bool from_device;
 
-    void Check() const {
-        if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_DEFAULT) {
-            throw Failure(ACL_ERROR_INVALID_PARAM, Concat("kind: ", int(kind), ", which is none"));
-        }
-        const bool to_device = kind == ACL_MEMCPY_HOST_TO_DEVICE || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
-        const bool from_device = kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
-        if (to_device || (kind == ACL_MEMCPY_DEFAULT && IsDeviceMemory(to))) {
-            PinDevice(to, bytes, "dst");
-        } else {
-            CheckHost(to, "dst");
-        }
-        if (from_device || (kind == ACL_MEMCPY_DEFAULT && IsDeviceMemory(from))) {
-            PinDevice(from, bytes, "src");
-        } else {
-            CheckHost(from, "src");
-        }
+    std::array<Pin, 2> Pins() const { return {PinSide(to, to_device, "dst"), PinSide(from, from_device, "src")}; }
+    void Run() const {
+        const std::array<Pin, 2> keep = Pins();
+        std::memmove(to, from, bytes);
     }
 
-    void Run() const {
-        Check();  // again, where it comes after other work: memory may have gone meanwhile
-        const Pin keep_to = FindDeviceMemory(to, bytes);
-        const Pin keep_from = FindDeviceMemory(from, bytes);
-        std::memmove(to, from, bytes);
+private:
+    Pin PinSide(const void* address, bool device, const char* name) const {
+        if (device) {
+            return PinDevice(address, bytes, name);
+        }
+        CheckHost(address, name);
+        return nullptr;
     }
 };
 
@@ -86,7 +84,13 @@ Copy MakeCopy(void* dst, std::size_t dest_max, const void* src, std::size_t coun
     CheckPointer(dst, "dst");
     CheckPointer(src, "src");
     CheckCount(count, dest_max, "destMax");
-    return {dst, src, count, kind};
+    if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_DEFAULT) {
+        throw Failure(ACL_ERROR_INVALID_PARAM, Concat("kind: ", int(kind), ", which is none"));
+    }
+    const bool known = kind != ACL_MEMCPY_DEFAULT;
+    const bool to_device = kind == ACL_MEMCPY_HOST_TO_DEVICE || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
+    const bool from_device = kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
+    return {dst, src, count, known ? to_device : IsDeviceMemory(dst), known ? from_device : IsDeviceMemory(src)};
 }
 
 void Set(void* to, int value, std::size_t bytes) {
@@ -228,9 +232,7 @@ aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy) {
     return Guarded([&] {
         CurrentContext();
         CheckPointer(devPtr, "devPtr");
-        if (size == 0) {
-            throw Failure(ACL_ERROR_INVALID_PARAM, "size: 0; allowed: at least 1");
-        }
+        CheckSize(size);
         *devPtr = AllocateDeviceMemory(size);
     });
 }
@@ -249,20 +251,17 @@ aclError aclrtMallocHost(void** hostPtr, size_t size) {
     return Guarded([&] {
         CurrentContext();
         CheckPointer(hostPtr, "hostPtr");
-        void* memory = size == 0 ? nullptr : std::malloc(size);
-        if (memory == nullptr) {
-            throw Failure(size == 0 ? ACL_ERROR_INVALID_PARAM : ACL_ERROR_RT_MEMORY_ALLOCATION,
-                          Concat("size: ", size, size == 0 ? "; allowed: at least 1" : ": no memory"));
-        }
-        *hostPtr = memory;
+        CheckSize(size);
+        *hostPtr = AllocateHostMemory(size);
     });
 }
 
 aclError aclrtFreeHost(void* hostPtr) {
     return Guarded([&] {
         CheckPointer(hostPtr, "hostPtr");
-        CheckHost(hostPtr, "hostPtr");
-        std::free(hostPtr);
+        if (!FreeHostMemory(hostPtr)) {
+            throw Failure(ACL_ERROR_RT_PARAM_INVALID, "hostPtr: not given by aclrtMallocHost, or freed before");
+        }
     });
 }
 
@@ -281,7 +280,7 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
                           aclrtStream stream) {
     return Guarded([&] {
         const Copy copy = MakeCopy(dst, destMax, src, count, kind);
-        copy.Check();
+        copy.Pins();
         Stream::Enqueue(StreamOf(stream), Later("aclrtMemcpyAsync", [copy] { copy.Run(); }));
     });
 }

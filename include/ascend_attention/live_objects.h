@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Tensors, arrays, scalars, lists, executors, streams, events and contexts that were not destroyed, and pieces of
- * device memory that were not freed. A device that is set counts as one: its context. */
+ * device and host memory that were not freed. A device that is set counts as one: its context. */
 ACL_FUNC_VISIBILITY uint64_t ascendAttentionLiveObjects(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The acl runtime over the simulator, without any operator.
+#include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -80,7 +82,43 @@ void TestMemory() {
     CHECK_EQ(aclrtFree(memory), ACL_SUCCESS);
     CHECK_EQ(aclrtFree(memory), ACL_ERROR_RT_PARAM_INVALID);
     CHECK_EQ(aclrtMallocHost(&memory, 16), ACL_SUCCESS);
+    CHECK_EQ(aclrtFreeHost(host.data()), ACL_ERROR_RT_PARAM_INVALID);
     CHECK_EQ(aclrtFreeHost(memory), ACL_SUCCESS);
+    CHECK_EQ(aclrtFreeHost(memory), ACL_ERROR_RT_PARAM_INVALID);
+    CHECK(Said("aclrtFreeHost: hostPtr: not given by aclrtMallocHost, or freed before"));
+    CHECK_EQ(aclrtMallocHost(&memory, std::size_t{1} << 62), ACL_ERROR_RT_MEMORY_ALLOCATION);
+}
+
+// Another thread's device, set while a reset still finishes streams, is not what that reset takes back.
+void TestSetBesideReset() {
+    constexpr std::size_t kLong = std::size_t{1} << 26;  // bytes: memsets that take a while
+    std::atomic<bool> resetting{false};
+    std::atomic<bool> reset{false};
+    std::thread other([&] {
+        while (!resetting) {
+            std::this_thread::yield();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        void* memory = nullptr;
+        CHECK_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+        CHECK_EQ(aclrtMalloc(&memory, 32, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+        while (!reset) {
+            std::this_thread::yield();
+        }
+        CHECK_EQ(aclrtMemset(memory, 32, 1, 32), ACL_SUCCESS);
+        CHECK_EQ(aclrtFree(memory), ACL_SUCCESS);
+        CHECK_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+    });
+    void* memory = nullptr;
+    CHECK_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    CHECK_EQ(aclrtMalloc(&memory, kLong, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    for (int i = 0; i < 8; ++i) {
+        CHECK_EQ(aclrtMemsetAsync(memory, kLong, i, kLong, nullptr), ACL_SUCCESS);
+    }
+    resetting = true;
+    CHECK_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+    reset = true;
+    other.join();
 }
 
 void TestStreams() {
@@ -124,6 +162,13 @@ void TestStreams() {
     CHECK_EQ(aclrtFree(gone), ACL_SUCCESS);
     CHECK_EQ(aclrtSynchronizeStream(one), ACL_ERROR_RT_PARAM_INVALID);
     CHECK_EQ(LastText().rfind("aclrtMemsetAsync: devPtr: 32 bytes at ", 0), 0U);  // not of the call that waited
+    // Also where the call left it to the addresses which side is the device's.
+    char host[32] = {};
+    aclrtMalloc(&gone, 32, ACL_MEM_MALLOC_HUGE_FIRST);
+    CHECK_EQ(aclrtMemcpyAsync(gone, 32, host, 32, ACL_MEMCPY_DEFAULT, one), ACL_SUCCESS);
+    CHECK_EQ(aclrtFree(gone), ACL_SUCCESS);
+    CHECK_EQ(aclrtSynchronizeStream(one), ACL_ERROR_RT_PARAM_INVALID);
+    CHECK(Said("aclrtMemcpyAsync: dst: 32 bytes at "));
     CHECK_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
 
     CHECK_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
@@ -188,6 +233,7 @@ void TestObjects() {
 }  // namespace
 
 void program::TestRuntime() {
+    TestSetBesideReset();
     TestDevice();
     TestContexts();
     TestMemory();
