@@ -2,6 +2,7 @@
 #include "plan/lowering.h"
 
 #include <algorithm>
+#include <new>
 
 namespace ascend_attention {
 namespace {
@@ -88,65 +89,79 @@ AttentionProblem ProblemOf(const CallSizes& sizes, const CallTerms& terms, const
     return problem;
 }
 
-// Where sequence b begins: in tensors with a batch axis at batch b, in token-packed ones at its first token.
+// Where sequences begin: in tensors with a batch axis a step for each sequence before, in token-packed ones a step for
+// each token before.
 class SequenceStarts {
 public:
     SequenceStarts(const CallSizes& sizes, const CallTerms& terms, const RowAddressing& rows, const KeyAddressing& keys)
-        : packed_(sizes.packed()), terms_(terms), rows_(rows), keys_(keys) {}
-
-    // Adds the sequence with its offsets only. (It is written in place: copying a struct that was just written in
-    // pieces stalls, and so does clearing one at a time.)
-    ProblemSequence* AddTo(std::vector<ProblemSequence>* sequences) const {
-        sequences->push_back(blank_);
-        ProblemSequence* sequence = &sequences->back();
-        const int64_t unit = packed_ ? query_token_ : index_;
-        const auto row = [&](const Addressing& tensor) { return unit * (packed_ ? tensor.strides.row : tensor.batch); };
-        sequence->query = row(rows_.query);
-        sequence->query_rope = row(rows_.query_rope);
-        sequence->output = row(rows_.output);
-        sequence->lse = row(rows_.lse);
-        sequence->mask = index_ * terms_.mask.plane;
-        sequence->bias = index_ * terms_.bias.set;
-        sequence->map = index_ * terms_.map.set;
-        SetKeys(sequence);
-        return sequence;
-    }
-
-    void Advance() {
-        query_token_ += terms_.query_lengths[size_t(index_)];
-        key_token_ += terms_.key_lengths[size_t(index_)];
-        ++index_;
-    }
-
-private:
-    void SetKeys(ProblemSequence* sequence) const {
-        switch (keys_.placement) {
+        : rows_packed_(sizes.packed()) {
+        const auto row = [&](const Addressing& tensor) { return rows_packed_ ? tensor.strides.row : tensor.batch; };
+        step_.query = row(rows.query);
+        step_.query_rope = row(rows.query_rope);
+        step_.output = row(rows.output);
+        step_.lse = row(rows.lse);
+        step_.mask = terms.mask.plane;
+        step_.bias = terms.bias.set;
+        step_.map = terms.map.set;
+        switch (keys.placement) {
             case KeyPlacement::kDense:
-            case KeyPlacement::kSelected: {
-                const int64_t unit = packed_ ? key_token_ : index_;
-                sequence->key = unit * keys_.key.step;
-                sequence->key_rope = unit * keys_.key_rope.step;
-                sequence->value = unit * keys_.value.step;
+            case KeyPlacement::kSelected:
+                step_.key = keys.key.step;
+                step_.key_rope = keys.key_rope.step;
+                step_.value = keys.value.step;
+                keys_packed_ = rows_packed_;
                 break;
-            }
             case KeyPlacement::kPagedRows:
             case KeyPlacement::kPagedNz:
-                sequence->key = sequence->key_rope = sequence->value = index_ * keys_.entries;
+                step_.key = step_.key_rope = step_.value = keys.entries;
                 break;
             case KeyPlacement::kList:
-                sequence->key_list = index_ * keys_.entries;
+                step_.key_list = keys.entries;
                 break;
         }
     }
 
-    const bool packed_;
-    const CallTerms& terms_;
-    const RowAddressing& rows_;
-    const KeyAddressing& keys_;
-    const ProblemSequence blank_;
+    SequenceOffsets offsets() const { return {step_, row_, key_, index_}; }
+
+    void Advance(int64_t query_length, int64_t key_length) {
+        row_ += rows_packed_ ? query_length : 1;
+        key_ += keys_packed_ ? key_length : 1;
+        ++index_;
+    }
+
+private:
+    const bool rows_packed_;
+    bool keys_packed_ = false;
+    SequenceOffsets step_;
     int64_t index_ = 0;
-    int64_t query_token_ = 0;
-    int64_t key_token_ = 0;
+    int64_t row_ = 0;  // sequences before, or tokens
+    int64_t key_ = 0;
+};
+
+// How many rows and keys sequence b has.
+class SequenceRows {
+public:
+    SequenceRows(const CallSizes& sizes, const CallTerms& terms)
+        : queries_(terms.query_lengths.data()),
+          keys_(terms.key_lengths.data()),
+          count_(terms.query_lengths.size()),
+          padded_(sizes.packed() ? 0 : sizes.query_length) {}
+
+    size_t count() const { return count_; }
+    int64_t Queries(size_t b) const { return queries_[b]; }
+    int64_t Keys(size_t b) const { return keys_[b]; }
+    // Rows with keys to see, and those with padding.
+    int64_t Seeing(size_t b) const { return keys_[b] > 0 ? queries_[b] : 0; }
+    int64_t All(size_t b) const { return std::max(queries_[b], padded_); }
+
+    // Of the problem, at most: a sequence is two where some of its rows have keys to see and others have not.
+    size_t SequencesAtMost() const { return padded_ > 1 ? 2 * count_ : count_; }
+
+private:
+    const int64_t* queries_;
+    const int64_t* keys_;
+    size_t count_;
+    int64_t padded_;  // rows of each sequence in tensors with a batch axis
 };
 
 // Leaves rows [0, first) out.
@@ -159,35 +174,50 @@ void SkipRows(int64_t first, const AttentionProblem& problem, ProblemSequence* s
     sequence->bias += first * problem.bias.row;
 }
 
+// The bands of all sequences of a call: their ends follow the diagonal, or lie still.
+class BandRule {
+public:
+    // Token counts are clamped first: they may be any 64-bit number, and beyond an open band they mean the same.
+    explicit BandRule(const BandArguments& arguments) {
+        const int64_t pre = std::clamp(arguments.pre_tokens, kBandOpenLow / 2, kBandOpenHigh / 2);
+        const int64_t next = std::clamp(arguments.next_tokens, kBandOpenLow / 2, kBandOpenHigh / 2);
+        switch (arguments.sparse_mode) {
+            case 0:
+                if (arguments.mask) {  // without a mask the token counts are ignored
+                    ends_ = {-pre, next};
+                }
+                break;
+            case 2:
+                ends_.high = 0;
+                break;
+            case 3:
+                ends_.high = 0;
+                high_follows_ = 1;
+                break;
+            case 4:
+                ends_ = {-pre, next};
+                low_follows_ = high_follows_ = 1;
+                break;
+            default:
+                break;
+        }
+    }
+
+    Band Of(int64_t query_length, int64_t key_length) const {
+        const int64_t diagonal = key_length - query_length;
+        return {ends_.low + low_follows_ * diagonal, ends_.high + high_follows_ * diagonal};
+    }
+
+private:
+    Band ends_;
+    int64_t low_follows_ = 0;  // 1: with the diagonal
+    int64_t high_follows_ = 0;
+};
+
 }  // namespace
 
-// Token counts are clamped first: they may be any 64-bit number, and beyond an open band they mean the same.
 Band BandOf(const BandArguments& arguments, int64_t query_length, int64_t key_length) {
-    const int64_t pre = std::clamp(arguments.pre_tokens, kBandOpenLow / 2, kBandOpenHigh / 2);
-    const int64_t next = std::clamp(arguments.next_tokens, kBandOpenLow / 2, kBandOpenHigh / 2);
-    const int64_t diagonal = key_length - query_length;
-    Band band;
-    switch (arguments.sparse_mode) {
-        case 0:
-            if (arguments.mask) {  // without a mask the token counts are ignored
-                band.low = -pre;
-                band.high = next;
-            }
-            break;
-        case 2:
-            band.high = 0;
-            break;
-        case 3:
-            band.high = diagonal;
-            break;
-        case 4:
-            band.low = diagonal - pre;
-            band.high = diagonal + next;
-            break;
-        default:
-            break;
-    }
-    return band;
+    return BandRule(arguments).Of(query_length, key_length);
 }
 
 MaskPlanes MaskPlanesOf(const OptionalTensor& mask, int64_t sparse_mode, int64_t batch) {
@@ -239,29 +269,25 @@ KeyAddressing DenseKeys(const CallSizes& sizes, int64_t rope_dim) {
 AttentionProblem LowerCall(const CallSizes& sizes, const CallTerms& terms, const KeyAddressing& keys) {
     const RowAddressing rows = RowsOf(sizes, terms);
     AttentionProblem problem = ProblemOf(sizes, terms, rows, keys);
-    const size_t count = terms.query_lengths.size();
-    problem.sequences.reserve(count);
+    const SequenceRows given(sizes, terms);
+    problem.sequences.resize(given.SequencesAtMost());
+    ProblemSequence* next = problem.sequences.data();
     SequenceStarts starts(sizes, terms, rows, keys);
-    for (size_t b = 0; b < count; ++b) {
-        const int64_t query_length = terms.query_lengths[b];
-        const int64_t key_length = terms.key_lengths[b];
-        const int64_t all_rows = sizes.packed() ? query_length : sizes.query_length;
-        const int64_t seeing_rows = key_length > 0 ? query_length : 0;
-        if (seeing_rows > 0) {
-            const Band band = BandOf(terms.band, query_length, key_length);
-            ProblemSequence& sequence = *starts.AddTo(&problem.sequences);
-            sequence.query_length = seeing_rows;
-            sequence.key_length = key_length;
-            sequence.band_low = band.low;
-            sequence.band_high = band.high;
+    const BandRule bands(terms.band);
+    for (size_t b = 0; b < given.count(); ++b) {
+        const int64_t seeing = given.Seeing(b);
+        const int64_t blind = given.All(b) - seeing;
+        const int64_t key_length = given.Keys(b);
+        if (seeing > 0) {
+            const Band band = bands.Of(seeing, key_length);
+            new (next++) ProblemSequence(starts.offsets(), seeing, key_length, band.low, band.high);
         }
-        if (all_rows > seeing_rows) {
-            ProblemSequence& sequence = *starts.AddTo(&problem.sequences);
-            SkipRows(seeing_rows, problem, &sequence);
-            sequence.query_length = all_rows - seeing_rows;
+        if (blind > 0) {
+            SkipRows(seeing, problem, new (next++) ProblemSequence(starts.offsets(), blind, 0));
         }
-        starts.Advance();
+        starts.Advance(given.Queries(b), key_length);
     }
+    problem.sequences.resize(size_t(next - problem.sequences.data()));
     return problem;
 }
 

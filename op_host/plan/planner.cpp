@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "common/integers.h"
+#include "common/span.h"
 #include "common/text.h"
 #include "plan/geometry.h"
 #include "plan/selection.h"
@@ -27,6 +30,33 @@ Status NoPlan(const AttentionProblem& problem, const std::string& what, int64_t 
     status.given = std::to_string(given);
     status.allowed = Concat("at most ", limit);
     return status;
+}
+
+Status CheckSequenceLimits(const AttentionProblem& problem) {
+    // Nearly always all fit: differences that turn negative where one does not.
+    uint64_t differences = 0;
+    for (const ProblemSequence& sequence : problem.sequences) {
+        const uint64_t queries = uint64_t(sequence.query_length);
+        const uint64_t keys = uint64_t(sequence.key_length);
+        differences |= (queries - 1) | (kSequenceLengthMax - queries) | keys | (kSequenceLengthMax - keys);
+    }
+    if (int64_t(differences) >= 0) {
+        return OkStatus();
+    }
+    for (const ProblemSequence& sequence : problem.sequences) {
+        if (sequence.query_length < 1 || sequence.query_length > kSequenceLengthMax) {
+            return NoPlan(problem, "query length (at least 1)", sequence.query_length, kSequenceLengthMax);
+        }
+        if (sequence.key_length < 0) {
+            return NoPlan(problem, "key length (at least 0)", sequence.key_length, kSequenceLengthMax);
+        }
+        if (sequence.key_length > kSequenceLengthMax) {
+            // A legal request can have them: block_table may repeat blocks.
+            return NotSupportedYet(problem.op, "actual_seq_kvlen", Concat(sequence.key_length, " keys in a sequence"),
+                                   Concat("at most ", kSequenceLengthMax));
+        }
+    }
+    return OkStatus();
 }
 
 Status CheckLimits(const AttentionProblem& problem) {
@@ -64,49 +94,43 @@ Status CheckLimits(const AttentionProblem& problem) {
     if (count < 1 || count > kSequencesMax) {
         return NoPlan(problem, "sequences (at least 1)", count, kSequencesMax);
     }
-    for (const ProblemSequence& sequence : problem.sequences) {
-        if (sequence.query_length < 1 || sequence.query_length > kSequenceLengthMax) {
-            return NoPlan(problem, "query length (at least 1)", sequence.query_length, kSequenceLengthMax);
-        }
-        if (sequence.key_length < 0) {
-            return NoPlan(problem, "key length (at least 0)", sequence.key_length, kSequenceLengthMax);
-        }
-        if (sequence.key_length > kSequenceLengthMax) {
-            // A legal request can have them: block_table may repeat blocks.
-            return NotSupportedYet(problem.op, "actual_seq_kvlen", Concat(sequence.key_length, " keys in a sequence"),
-                                   Concat("at most ", kSequenceLengthMax));
-        }
-    }
-    return OkStatus();
+    return CheckSequenceLimits(problem);
 }
 
 int32_t ClampBand(int64_t end) { return int32_t(std::clamp<int64_t>(end, -int64_t(kBandLimit), int64_t(kBandLimit))); }
 
-// All but tile_rows and tile_count, in place: copying a struct that was just written in pieces stalls.
+// All but what comes of cutting rows into tiles. (Every field, in place: copying a struct that was just written in
+// pieces stalls.)
 void PlanSequence(const ProblemSequence& sequence, SequencePlan* into) {
     SequencePlan& plan = *into;
+    plan.query_length = int32_t(sequence.query_length);
+    plan.key_length = int32_t(sequence.key_length);
+    plan.band_low = ClampBand(sequence.band_low);
+    plan.band_high = ClampBand(sequence.band_high);
+    plan.tile_rows = 0;
+    plan.tile_count = 0;
     plan.query = sequence.query;
-    plan.query_rope = sequence.query_rope;
     plan.key = sequence.key;
-    plan.key_rope = sequence.key_rope;
     plan.value = sequence.value;
+    plan.query_rope = sequence.query_rope;
+    plan.key_rope = sequence.key_rope;
     plan.key_list = sequence.key_list;
     plan.output = sequence.output;
     plan.lse = sequence.lse;
     plan.mask = sequence.mask;
     plan.bias = sequence.bias;
     plan.map = sequence.map;
-    plan.query_length = int32_t(sequence.query_length);
-    plan.key_length = int32_t(sequence.key_length);
-    plan.band_low = ClampBand(sequence.band_low);
-    plan.band_high = ClampBand(sequence.band_high);
+    plan.first_list = 0;
+    plan.first_tile = 0;
+    plan.block_rows = 0;
+    plan.unused = 0;
 }
 
 // Cuts the rows of every sequence into tiles of at most `row_limit`; returns how many tiles there are.
-int64_t CutRows(const AttentionPlan& header, int64_t row_limit, std::vector<SequencePlan>* sequences) {
+int64_t CutRows(const AttentionPlan& header, int64_t row_limit, Span<SequencePlan> sequences) {
     int64_t tiles = 0;
     const SequencePlan* before = nullptr;
-    for (SequencePlan& sequence : *sequences) {
+    for (SequencePlan& sequence : sequences) {
         if (before != nullptr && before->query_length == sequence.query_length) {
             sequence.tile_rows = before->tile_rows;
             sequence.tile_count = before->tile_count;
@@ -157,25 +181,41 @@ AttentionPlan PlanHeader(const AttentionProblem& problem, int64_t fold, const Ge
     return plan;
 }
 
-std::vector<uint8_t> Serialise(const AttentionPlan& header, const std::vector<SequencePlan>& sequences,
-                               const std::vector<CoreRange>& cores, const std::vector<CombineTask>& combine) {
-    const size_t sequence_bytes = sequences.size() * sizeof(SequencePlan);
-    const size_t core_bytes = cores.size() * sizeof(CoreRange);
-    const size_t combine_bytes = combine.size() * sizeof(CombineTask);
-    std::vector<uint8_t> bytes(sizeof(AttentionPlan) + sequence_bytes + core_bytes + combine_bytes);
-    uint8_t* end = bytes.data();
-    const auto append = [&end](const void* data, size_t size) {
+// The plan's bytes while it is being made: the sequences are planned where they are going to lie.
+class PlanBytes {
+public:
+    PlanBytes(size_t sequence_count, int64_t cores) : count_(sequence_count) {
+        constexpr int64_t kManyCores = 256;
+        const size_t behind = size_t(std::min(cores, kManyCores)) * (sizeof(CoreRange) + sizeof(CombineTask));
+        bytes_.reserve(SequencesEnd() + behind);
+        bytes_.resize(SequencesEnd());
+    }
+
+    Span<SequencePlan> sequences() {
+        return {reinterpret_cast<SequencePlan*>(bytes_.data() + sizeof(AttentionPlan)), count_};
+    }
+
+    UnsetVector<uint8_t> Finish(const AttentionPlan& header, const Split& split) {
+        const size_t core_bytes = split.cores.size() * sizeof(CoreRange);
+        const size_t combine_bytes = split.combine.size() * sizeof(CombineTask);
+        bytes_.resize(SequencesEnd() + core_bytes + combine_bytes);
+        Write(&header, sizeof(AttentionPlan), 0);
+        Write(split.cores.data(), core_bytes, SequencesEnd());
+        Write(split.combine.data(), combine_bytes, SequencesEnd() + core_bytes);
+        return std::move(bytes_);
+    }
+
+private:
+    size_t SequencesEnd() const { return sizeof(AttentionPlan) + count_ * sizeof(SequencePlan); }
+    void Write(const void* data, size_t size, size_t offset) {
         if (size > 0) {
-            std::memcpy(end, data, size);
-            end += size;
+            std::memcpy(bytes_.data() + offset, data, size);
         }
-    };
-    append(&header, sizeof(AttentionPlan));
-    append(sequences.data(), sequence_bytes);
-    append(cores.data(), core_bytes);
-    append(combine.data(), combine_bytes);
-    return bytes;
-}
+    }
+
+    const size_t count_;
+    UnsetVector<uint8_t> bytes_;
+};
 
 // Of one core: the partial results of cut tiles.
 int64_t PartBytes(int64_t value_head_dim) { return kPartSlots * PartSlotBytes(RoundUp(value_head_dim, 16)); }
@@ -200,7 +240,7 @@ constexpr int64_t kWorthIt = 20;
 // Cores this much busier than the mean are worth a look: one part in.
 constexpr int64_t kUnbalanced = 10;
 
-int64_t PlanCycles(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, const Split& split) {
+int64_t PlanCycles(const AttentionPlan& plan, Span<const SequencePlan> sequences, const Split& split) {
     const int64_t channels = int64_t(plan.head_dim) + plan.value_head_dim;
     const int64_t key_heads = plan.head_count / plan.heads_per_key_head;
     int64_t rows = 0;
@@ -230,19 +270,18 @@ int64_t PlanCycles(const AttentionPlan& plan, const std::vector<SequencePlan>& s
 // those of the heads beside them: cores that read them at the same time bring each line from HBM once, one core that
 // takes head after head leaves HBM idle while it finds the second in L2. Every core then has to be at the same
 // sequences as those of the other heads, so they have to share the cores evenly.
-bool KeepsHeadsApart(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
+bool KeepsHeadsApart(const AttentionPlan& plan, int64_t tiles, int64_t cores) {
     constexpr int64_t kLineElements = 256;  // of 16 bits in 512 bytes
     const bool tensor = plan.key_placement == KeyPlacement::kDense || plan.key_placement == KeyPlacement::kPagedRows;
     const bool shares_lines = plan.key.head < kLineElements && plan.key.head < plan.key.row;
     return tensor && shares_lines && plan.heads_per_key_head == 1 && plan.head_count > 1 &&
-           cores % plan.head_count == 0 &&
-           std::all_of(sequences.begin(), sequences.end(), [](const SequencePlan& s) { return s.tile_count == 1; });
+           cores % plan.head_count == 0 && tiles == int64_t(plan.sequence_count) * plan.head_count;
 }
 
 // SplitTiles or SplitKeys, of all heads or of one after the other.
-Split SplitWork(decltype(SplitTiles)* split, const std::vector<SequencePlan>& sequences, int64_t cores,
+Split SplitWork(decltype(SplitTiles)* split, Span<const SequencePlan> sequences, int64_t tiles, int64_t cores,
                 AttentionPlan* plan) {
-    plan->heads_apart = KeepsHeadsApart(*plan, sequences, cores) ? 1 : 0;
+    plan->heads_apart = KeepsHeadsApart(*plan, tiles, cores) ? 1 : 0;
     if (plan->heads_apart == 0) {
         return split(*plan, sequences, cores);
     }
@@ -266,22 +305,22 @@ Split SplitWork(decltype(SplitTiles)* split, const std::vector<SequencePlan>& se
 }
 
 // Where whole tiles leave cores without work: tiles as high as they can be, cut along their keys.
-void CutIfWorthIt(const Soc& soc, int64_t key_limit, AttentionPlan* header, std::vector<SequencePlan>* sequences,
+void CutIfWorthIt(const Soc& soc, int64_t key_limit, AttentionPlan* header, Span<SequencePlan> sequences,
                   Split* split) {
     if (split->busiest <= split->mean + split->mean / kUnbalanced) {
         return;
     }
     AttentionPlan cut_header = *header;
-    std::vector<SequencePlan> cut_sequences = *sequences;
-    CutRows(cut_header, kTileRowsMax, &cut_sequences);
+    std::vector<SequencePlan> cut_sequences(sequences.begin(), sequences.end());
+    const int64_t tiles = CutRows(cut_header, kTileRowsMax, cut_sequences);
     cut_header.row_group = 1;
     cut_header.tile_keys = uint32_t(ChooseCutTileKeys(cut_header, cut_sequences, key_limit));
-    Split cut = SplitWork(SplitKeys, cut_sequences, std::min<int64_t>(soc.aic_count, kPartsMax), &cut_header);
-    const int64_t whole_cycles = PlanCycles(*header, *sequences, *split);
+    Split cut = SplitWork(SplitKeys, cut_sequences, tiles, std::min<int64_t>(soc.aic_count, kPartsMax), &cut_header);
+    const int64_t whole_cycles = PlanCycles(*header, sequences, *split);
     const int64_t cut_cycles = PlanCycles(cut_header, cut_sequences, cut);
     if (!cut.combine.empty() && cut_cycles + cut_cycles / kWorthIt < whole_cycles) {
         *header = cut_header;
-        *sequences = std::move(cut_sequences);
+        std::copy(cut_sequences.begin(), cut_sequences.end(), sequences.begin());
         *split = std::move(cut);
     }
 }
@@ -314,14 +353,15 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     const int64_t fold = ChooseFold(problem);
     const Geometry& geometry = *GeometryOf(problem.head_dim, problem.value_head_dim);
     AttentionPlan header = PlanHeader(problem, fold, geometry);
-    std::vector<SequencePlan> sequences(problem.sequences.size());
+    PlanBytes bytes(problem.sequences.size(), soc.aic_count);
+    const Span<SequencePlan> sequences = bytes.sequences();
     for (size_t i = 0; i < sequences.size(); ++i) {
         PlanSequence(problem.sequences[i], &sequences[i]);
     }
     const bool selected = problem.key_placement == KeyPlacement::kSelected;
     const int64_t row_limit = ChooseRowLimit(problem, fold);
-    const int64_t tiles = selected ? CutBlocksOfRows(problem, row_limit, &header.selected, &sequences)
-                                   : CutRows(header, row_limit, &sequences);
+    const int64_t tiles = selected ? CutBlocksOfRows(problem, row_limit, &header.selected, sequences)
+                                   : CutRows(header, row_limit, sequences);
     if (tiles > kTilesMax) {
         // The one limit that a legal request can pass. (No memory holds its tensors, but a fake tensor needs none.)
         Status status = NotSupportedYet(problem.op, "query", Concat(tiles, " tiles of work"),
@@ -335,8 +375,8 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     if (selected) {  // the device splits
         split.cores.resize(size_t(std::min(soc.aic_count, int(std::min<int64_t>(tiles, INT32_MAX)))));
     } else {
-        split = SplitWork(SplitTiles, sequences, soc.aic_count, &header);
-        CutIfWorthIt(soc, key_limit, &header, &sequences, &split);
+        split = SplitWork(SplitTiles, sequences, tiles, soc.aic_count, &header);
+        CutIfWorthIt(soc, key_limit, &header, sequences, &split);
     }
     header.core_count = uint32_t(split.cores.size());
     header.combine_count = uint32_t(split.combine.size());
@@ -350,7 +390,7 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     if (selected) {
         result.workspace_bytes += AddLists(int64_t(result.workspace_bytes), &header);
     }
-    result.bytes = Serialise(header, sequences, split.cores, split.combine);
+    result.bytes = bytes.Finish(header, split);
     *plan = std::move(result);
     return OkStatus();
 }

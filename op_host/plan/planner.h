@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "common/soc.h"
 #include "common/status.h"
+#include "common/unset_vector.h"
 #include "plan/attention_plan.h"
 #include "plan/problem.h"
 
@@ -15,7 +15,7 @@ namespace ascend_attention {
 
 struct Plan {
     std::string kernel;          // entry name: "attention_float16", "attention_wide_bfloat16", ...
-    std::vector<uint8_t> bytes;  // AttentionPlan | SequencePlan[] | CoreRange[] | CombineTask[]
+    UnsetVector<uint8_t> bytes;  // AttentionPlan | SequencePlan[] | CoreRange[] | CombineTask[]
     uint32_t block_count = 0;    // AI cores to launch
     uint64_t workspace_bytes = 0;
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "common/dtype.h"
+#include "common/unset_vector.h"
 #include "plan/attention_plan.h"
 
 namespace ascend_attention {
@@ -15,24 +15,48 @@ namespace ascend_attention {
 constexpr int64_t kBandOpenLow = -(int64_t(1) << 60);
 constexpr int64_t kBandOpenHigh = int64_t(1) << 60;
 
-// Query rows [0, query_length) against keys [0, key_length). A row at position p sees the keys of
-// [p + band_low, p + band_high]. key_length 0: the rows are only zeroed (LSE +inf).
-struct ProblemSequence {
-    int64_t query = 0;  // element offset of (head 0, position 0)
-    int64_t query_rope = 0;
-    int64_t key = 0;  // paged: entry of block_table with the first block, as are key_rope and value
-    int64_t key_rope = 0;
+// Element offsets of (head 0, position 0) of a sequence, in the order of SequencePlan.
+struct SequenceOffsets {
+    int64_t query = 0;
+    int64_t key = 0;  // paged: entry of block_table with the first block, as are value and key_rope
     int64_t value = 0;
+    int64_t query_rope = 0;
+    int64_t key_rope = 0;
     int64_t key_list = 0;  // entry with the address of key head 0, in the lists of addresses key and value
     int64_t output = 0;
     int64_t lse = 0;
     int64_t mask = 0;
     int64_t bias = 0;
     int64_t map = 0;
+
+    SequenceOffsets() = default;
+    // So many steps from the first sequence: of rows, of keys, of what lies once for each sequence.
+    SequenceOffsets(const SequenceOffsets& step, int64_t rows, int64_t keys, int64_t sequences)
+        : query(step.query * rows),
+          key(step.key * keys),
+          value(step.value * keys),
+          query_rope(step.query_rope * rows),
+          key_rope(step.key_rope * keys),
+          key_list(step.key_list * sequences),
+          output(step.output * rows),
+          lse(step.lse * rows),
+          mask(step.mask * sequences),
+          bias(step.bias * sequences),
+          map(step.map * sequences) {}
+};
+
+// Query rows [0, query_length) against keys [0, key_length). A row at position p sees the keys of
+// [p + band_low, p + band_high]. key_length 0: the rows are only zeroed (LSE +inf).
+struct ProblemSequence : SequenceOffsets {
     int64_t query_length = 0;
     int64_t key_length = 0;
     int64_t band_low = kBandOpenLow;
     int64_t band_high = kBandOpenHigh;
+
+    ProblemSequence() = default;
+    ProblemSequence(const SequenceOffsets& offsets, int64_t queries, int64_t keys, int64_t low = kBandOpenLow,
+                    int64_t high = kBandOpenHigh)
+        : SequenceOffsets(offsets), query_length(queries), key_length(keys), band_low(low), band_high(high) {}
 };
 
 struct AttentionProblem {
@@ -66,7 +90,7 @@ struct AttentionProblem {
     bool has_sink = false;  // one more score per query head, which takes part in the softmax only
     bool writes_lse = false;
     double scale = 1.0;
-    std::vector<ProblemSequence> sequences;  // only with query_length >= 1
+    UnsetVector<ProblemSequence> sequences;  // only with query_length >= 1
 };
 
 }  // namespace ascend_attention

@@ -25,11 +25,11 @@ uint64_t ListBytes(int64_t lists, int64_t words, int64_t cores) {
 }  // namespace
 
 int64_t CutBlocksOfRows(const AttentionProblem& problem, int64_t row_limit, SelectedKeys* selected,
-                        std::vector<SequencePlan>* sequences) {
+                        Span<SequencePlan> sequences) {
     int64_t tiles = 0;
     int64_t lists = 0;
     int64_t longest = 0;
-    for (SequencePlan& sequence : *sequences) {
+    for (SequencePlan& sequence : sequences) {
         // Rows that see nothing in any case need not be cut into blocks.
         const int64_t block = sequence.key_length > 0 ? std::min<int64_t>(problem.query_block, sequence.query_length)
                                                       : sequence.query_length;

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "common/span.h"
 #include "common/tensor.h"
 #include "plan/problem.h"
 
@@ -14,7 +14,7 @@ namespace ascend_attention {
 // Cuts the rows of every sequence into tiles of at most `row_limit`, numbers tiles and lists, and says how many lists
 // there are and how long they are. Returns how many tiles there are; no more is done when they are too many for a plan.
 int64_t CutBlocksOfRows(const AttentionProblem& problem, int64_t row_limit, SelectedKeys* selected,
-                        std::vector<SequencePlan>* sequences);
+                        Span<SequencePlan> sequences);
 
 // Sets where the lists begin, behind `used` bytes of the workspace. Returns the bytes that the workspace grows by.
 uint64_t AddLists(int64_t used, AttentionPlan* plan);

@@ -4,13 +4,14 @@
 #include <algorithm>
 
 #include "common/integers.h"
+#include "common/unset_vector.h"
 #include "plan/visible_keys.h"
 
 namespace ascend_attention {
 namespace {
 
 bool SameCost(const SequencePlan& a, const SequencePlan& b) {
-    return a.query_length == b.query_length && a.key_length == b.key_length && a.band_low == b.band_low &&
+    return a.key_length == b.key_length && a.query_length == b.query_length && a.band_low == b.band_low &&
            a.band_high == b.band_high && a.tile_rows == b.tile_rows;
 }
 
@@ -33,21 +34,29 @@ struct Position {
 
 class WorkLine {
 public:
-    WorkLine(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences)
-        : plan_(plan), sequences_(sequences) {
+    WorkLine(const AttentionPlan& plan, Span<const SequencePlan> sequences) : plan_(plan), sequences_(sequences) {
         const size_t count = sequences.size();
         head_cost_.resize(count);
-        cost_before_.assign(count + 1, 0);
-        tiles_before_.assign(count + 1, 0);
+        cost_before_.resize(count + 1);
+        tiles_before_.resize(count + 1);
+        const int64_t heads = plan.head_count;
+        int64_t head_cost = 0;
+        int64_t cost = 0;
+        int64_t tiles = 0;
         for (size_t i = 0; i < count; ++i) {
-            // Batches often repeat one length: reuse the neighbour's sum.
-            head_cost_[i] = i > 0 && SameCost(sequences[i - 1], sequences[i])
-                                ? head_cost_[i - 1]
-                                : TileCostSum(plan, sequences[i], sequences[i].tile_count);
-            cost_before_[i + 1] = cost_before_[i] + head_cost_[i] * plan.head_count;
-            tiles_before_[i + 1] = tiles_before_[i] + int64_t(sequences[i].tile_count) * plan.head_count;
-            tile_bound_ = std::max(tile_bound_, TileCostBound(plan, sequences[i]));
+            const SequencePlan& sequence = sequences[i];
+            if (i == 0 || !SameCost(sequences[i - 1], sequence)) {  // batches often repeat one length
+                head_cost = TileCostSum(plan, sequence, sequence.tile_count);
+                tile_bound_ = std::max(tile_bound_, TileCostBound(plan, sequence));
+            }
+            head_cost_[i] = head_cost;
+            cost_before_[i] = cost;
+            tiles_before_[i] = tiles;
+            cost += head_cost * heads;
+            tiles += sequence.tile_count * heads;
         }
+        cost_before_[count] = cost;
+        tiles_before_[count] = tiles;
     }
 
     int64_t total_cost() const { return cost_before_.back(); }
@@ -116,10 +125,10 @@ private:
     }
 
     const AttentionPlan& plan_;
-    const std::vector<SequencePlan>& sequences_;
-    std::vector<int64_t> head_cost_;
-    std::vector<int64_t> cost_before_;
-    std::vector<int64_t> tiles_before_;
+    Span<const SequencePlan> sequences_;
+    UnsetVector<int64_t> head_cost_;
+    UnsetVector<int64_t> cost_before_;
+    UnsetVector<int64_t> tiles_before_;
     int64_t tile_bound_ = 0;
 };
 
@@ -238,7 +247,7 @@ void AddCombineTasks(Split* split) {
 
 }  // namespace
 
-Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
+Split SplitTiles(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t cores) {
     const WorkLine line(plan, sequences);
     const int64_t mean = CeilDiv(line.total_cost(), cores);
     // Always enough is the mean and one tile: each core but the last then gets at least the mean.
@@ -247,7 +256,7 @@ Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& seq
     return split;
 }
 
-Split SplitKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores) {
+Split SplitKeys(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t cores) {
     const WorkLine line(plan, sequences);
     const int64_t mean = CeilDiv(line.total_cost(), cores);
     const int64_t step = CutStep(plan);

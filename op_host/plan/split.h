@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/span.h"
 #include "plan/attention_plan.h"
 
 namespace ascend_attention {
@@ -14,11 +15,25 @@ constexpr int64_t TileFixedCost(const AttentionPlan& plan) {
     return IsWide(plan) ? kWideTileFixedCost : kTileFixedCost;
 }
 
+constexpr bool OnlyZeroed(const SequencePlan& sequence) {
+    return sequence.key_length == 0 || sequence.band_low > sequence.band_high;
+}
+// Every row sees every key.
+constexpr bool SeesAll(const SequencePlan& sequence) {
+    return sequence.band_low <= 1 - sequence.query_length && sequence.band_high >= sequence.key_length - 1;
+}
+
 // Cost of one tile: its visible keys and the fixed part.
 int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tile);
-// Sum of the first `tiles` tiles of one head. Closed form, not a loop, but for groups of heads that are folded head by
-// head.
-int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles);
+// Sum of the first `tiles` tiles of one head of a sequence whose rows see some keys each.
+int64_t BandCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles);
+// Of any sequence. Closed form, not a loop, but for groups of heads that are folded head by head.
+inline int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles) {
+    if (OnlyZeroed(sequence)) {
+        return tiles * kEmptyTileCost;
+    }
+    return SeesAll(sequence) ? tiles * (TileFixedCost(plan) + sequence.key_length) : BandCostSum(plan, sequence, tiles);
+}
 
 // Contiguous ranges, in the order sequence, head, tile, one per core that has work: every key of every tile in exactly
 // one range.
@@ -33,9 +48,9 @@ struct Split {
 
 // Whole tiles only. The largest cost of a core is the smallest that contiguous ranges allow, hence never above mean +
 // one tile. (Stopping the search at a mean's 128th left the busiest core of a ragged batch 4 % busier.)
-Split SplitTiles(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
+Split SplitTiles(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t cores);
 // Tiles may be cut, every CutStep(plan) keys. No core costs more than the mean, two fixed costs and such a step.
-Split SplitKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t cores);
+Split SplitKeys(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t cores);
 
 // Searching longer for a better cut than this part of the mean is not worth it: the search is the host's work.
 constexpr int64_t kSplitPrecision = 128;  // one part in

@@ -8,15 +8,6 @@
 namespace ascend_attention {
 namespace {
 
-bool OnlyZeroed(const SequencePlan& sequence) {
-    return sequence.key_length == 0 || sequence.band_low > sequence.band_high;
-}
-
-// Every row sees every key.
-bool SeesAll(const SequencePlan& sequence) {
-    return sequence.band_low <= 1 - sequence.query_length && sequence.band_high >= sequence.key_length - 1;
-}
-
 // Sum of (first + i * step) / divisor, rounded down, for i in [0, count). first >= 0, step >= 0.
 int64_t FloorSum(int64_t count, int64_t first, int64_t step, int64_t divisor) {
     int64_t sum = 0;
@@ -65,13 +56,7 @@ int64_t TileCost(const AttentionPlan& plan, const SequencePlan& sequence, int64_
     return TileFixedCost(plan) + keys.last - keys.first;
 }
 
-int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles) {
-    if (OnlyZeroed(sequence)) {
-        return tiles * kEmptyTileCost;
-    }
-    if (SeesAll(sequence)) {
-        return tiles * (TileFixedCost(plan) + sequence.key_length);
-    }
+int64_t BandCostSum(const AttentionPlan& plan, const SequencePlan& sequence, int64_t tiles) {
     if (tiles == 0) {
         return 0;
     }

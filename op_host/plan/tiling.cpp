@@ -58,16 +58,21 @@ int64_t ChooseFold(const AttentionProblem& problem) {
     double folded = 0;  // keys that all tiles go through: sums that 64 bits may not hold
     double plain = 0;
     bool any_long = false;
-    for (const ProblemSequence& sequence : problem.sequences) {
-        if (sequence.query_length * group > kRowsMax) {
+    const auto end = problem.sequences.end();
+    for (auto sequence = problem.sequences.begin(); sequence != end;) {
+        // A batch has few lengths of queries: as many keys as follow with the same one. Rows that are only zeroed have
+        // none, and no say.
+        const int64_t rows = sequence->query_length;
+        int64_t keys = 0;
+        for (; sequence != end && sequence->query_length == rows; ++sequence) {
+            keys += sequence->key_length;
+        }
+        if (rows * group > kRowsMax) {
             return 1;
         }
-        if (sequence.key_length == 0) {
-            continue;  // rows that are only zeroed have no say
-        }
-        any_long = any_long || sequence.query_length >= kTileRowsMax;
-        folded += double(TilesOf(sequence.query_length * group)) * double(sequence.key_length);
-        plain += double(TilesOf(sequence.query_length) * group) * double(sequence.key_length);
+        any_long = any_long || (rows >= kTileRowsMax && keys > 0);
+        folded += double(TilesOf(rows * group)) * double(keys);
+        plain += double(TilesOf(rows) * group) * double(keys);
     }
     if (any_long) {
         return problem.fold_order == RowOrder::kTokenMajor && folded < 0.75 * plain ? group : 1;
@@ -112,20 +117,21 @@ int64_t TileKeysLimit(const AttentionProblem& problem, const Geometry& geometry)
 // As many keys as there is room for: the running output is rescaled and the partial output written once per tile,
 // whatever its width. Never more keys than the longest range needs. Fewer where a core has a handful of steps: what
 // counts then is how soon the first product is there.
-int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles,
-                       int64_t limit) {
+int64_t ChooseTileKeys(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t tiles, int64_t limit) {
     constexpr int64_t kFewTiles = 8 * kCoresAtLeast;
     constexpr int64_t kShortTileKeys = 256;
     int64_t longest = 1;
     for (const SequencePlan& sequence : sequences) {
-        longest = std::max(longest, KeysAtMost(sequence, int64_t(plan.row_group) * sequence.tile_rows));
+        if (sequence.key_length > longest) {
+            longest = std::max(longest, KeysAtMost(sequence, int64_t(plan.row_group) * sequence.tile_rows));
+        }
     }
     const bool brief = tiles <= kFewTiles && longest <= 8 * kShortTileKeys;
     return Fitted(brief ? std::min(kShortTileKeys, limit) : limit, longest);
 }
 
 // Cuts lie between key tiles: eight of them for each core balance the cores to an eighth.
-int64_t ChooseCutTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t limit) {
+int64_t ChooseCutTileKeys(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t limit) {
     int64_t longest = 1;
     int64_t all = 0;
     for (const SequencePlan& sequence : sequences) {

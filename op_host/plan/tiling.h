@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "common/span.h"
 #include "plan/problem.h"
 
 namespace ascend_attention {
@@ -37,8 +37,7 @@ int64_t ChooseRowGroup(const AttentionProblem& problem);
 // Keys of a key tile at most: what lies beside the scores, an explicit mask or a bias, takes part of the room.
 int64_t TileKeysLimit(const AttentionProblem& problem, const Geometry& geometry);
 // tile_keys of whole tiles, and of tiles that are cut.
-int64_t ChooseTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t tiles,
-                       int64_t limit);
-int64_t ChooseCutTileKeys(const AttentionPlan& plan, const std::vector<SequencePlan>& sequences, int64_t limit);
+int64_t ChooseTileKeys(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t tiles, int64_t limit);
+int64_t ChooseCutTileKeys(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t limit);
 
 }  // namespace ascend_attention

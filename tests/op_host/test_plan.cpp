@@ -223,7 +223,7 @@ void TestSocHasNoSay(std::mt19937& random) {
     }
 }
 
-uint32_t FoldOf(int64_t heads, int64_t key_heads, std::vector<ProblemSequence> sequences,
+uint32_t FoldOf(int64_t heads, int64_t key_heads, UnsetVector<ProblemSequence> sequences,
                 RowOrder order = RowOrder::kTokenMajor) {
     AttentionProblem problem = MakeProblem(heads, key_heads, 64);
     problem.fold_order = order;
@@ -242,7 +242,7 @@ void TestFold() {
     CHECK_EQ(FoldOf(8, 1, {MakeSequence(4, 100), MakeSequence(2048, 100)}), 1u);
     // Short queries beside a long one: not worth it; most of the work: folded, if that keeps a position's rows
     // together.
-    const std::vector<ProblemSequence> mixed = {MakeSequence(512, 1000), MakeSequence(1, 5000), MakeSequence(1, 5000)};
+    const UnsetVector<ProblemSequence> mixed = {MakeSequence(512, 1000), MakeSequence(1, 5000), MakeSequence(1, 5000)};
     CHECK_EQ(FoldOf(8, 1, mixed), 8u);
     CHECK_EQ(FoldOf(8, 1, mixed, RowOrder::kHeadMajor), 1u);
     CHECK_EQ(FoldOf(8, 1, {MakeSequence(2048, 2048), MakeSequence(1, 500)}), 1u);

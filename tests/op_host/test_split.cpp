@@ -256,7 +256,7 @@ void TestBlocksOfRows(std::mt19937& random) {
         }
         const int64_t limit = 16 * Between(random, 1, 8);
         SelectedKeys selected{};
-        const int64_t tiles = CutBlocksOfRows(problem, limit, &selected, &sequences);
+        const int64_t tiles = CutBlocksOfRows(problem, limit, &selected, sequences);
         int64_t tile_number = 0;
         int64_t list_number = 0;
         for (const SequencePlan& sequence : sequences) {
