@@ -24,8 +24,8 @@ CallSizes SizesOf(const Scene& scene) {
     return sizes;
 }
 
-Lengths LengthsOf(const OptionalLengths& given, int64_t batch, int64_t whole) {
-    return HasLengths(given) ? *given : Lengths(size_t(batch), whole);
+SequenceLengths LengthsOf(const OptionalLengths& given, int64_t batch, int64_t whole) {
+    return HasLengths(given) ? SequenceLengths(LengthsView(*given)) : SequenceLengths(Lengths(size_t(batch), whole));
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "common/span.h"
 #include "common/status.h"
 
 namespace ascend_attention {
@@ -15,10 +17,36 @@ using OptionalLengths = std::optional<Lengths>;
 
 // A list that is absent or empty gives no lengths.
 inline bool HasLengths(const OptionalLengths& lengths) { return lengths.has_value() && !lengths->empty(); }
+
+using LengthsView = Span<const int64_t>;
+
+// A length for each sequence: those of the caller's own list, which is not copied, or made from it.
+class SequenceLengths {
+public:
+    SequenceLengths() = default;
+    explicit SequenceLengths(LengthsView given) : view_(given) {}
+    explicit SequenceLengths(Lengths made) : made_(std::move(made)), view_(made_) {}
+    SequenceLengths(SequenceLengths&&) = default;  // a vector that moves takes its elements along
+    SequenceLengths& operator=(SequenceLengths&&) = default;
+
+    operator LengthsView() const { return view_; }  // NOLINT: it is one
+    const int64_t* data() const { return view_.data(); }
+    size_t size() const { return view_.size(); }
+    const int64_t* begin() const { return view_.begin(); }
+    const int64_t* end() const { return view_.end(); }
+    int64_t operator[](size_t i) const { return view_[i]; }
+
+private:
+    Lengths made_;
+    LengthsView view_{nullptr, 0};
+};
+
 // One length per batch: the list's single entry for all, else its first `batch` entries; `whole` without a list.
-Lengths LengthsPerBatch(const OptionalLengths& lengths, int64_t batch, int64_t whole);
+SequenceLengths LengthsPerBatch(const OptionalLengths& lengths, int64_t batch, int64_t whole);
 // From where each sequence ends to how long it is.
-Lengths Differences(const Lengths& ends);
+SequenceLengths Differences(const Lengths& ends);
+// Whether all are from 0 to `most`.
+bool AllWithin(LengthsView lengths, int64_t most);
 
 struct LengthRules {
     const char* op;

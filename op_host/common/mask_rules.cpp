@@ -11,7 +11,7 @@ namespace {
 // A negative reach must leave something to see: `reach` < 0 needs -reach below every length. Negating INT64_MIN would
 // overflow, so both sides are compared negated.
 Status CheckReach(const char* op, const char* rule, const char* argument, int64_t reach, const char* what,
-                  const Lengths& lengths) {
+                  LengthsView lengths) {
     if (reach >= 0) {
         return OkStatus();
     }
@@ -94,8 +94,8 @@ Status CheckAllMask(const MaskArguments& arguments, const char* rule) {
         Concat("a mask of at least (", arguments.query_length, ", ", arguments.key_length, ") with sparse_mode 1"));
 }
 
-Status CheckTokens(const MaskArguments& arguments, const TokenRules& rules, const Lengths& query_lengths,
-                   const Lengths& key_lengths) {
+Status CheckTokens(const MaskArguments& arguments, const TokenRules& rules, LengthsView query_lengths,
+                   LengthsView key_lengths) {
     const int64_t pre = arguments.pre_tokens;
     const int64_t next = arguments.next_tokens;
     const char* op = arguments.op;
@@ -109,8 +109,8 @@ Status CheckTokens(const MaskArguments& arguments, const TokenRules& rules, cons
     }
     const bool top_left = arguments.sparse_mode == 0;
     const char* rule = top_left ? rules.top_left : rules.bottom_right;
-    const Lengths& next_lengths = top_left ? query_lengths : key_lengths;
-    const Lengths& pre_lengths = top_left ? key_lengths : query_lengths;
+    const LengthsView next_lengths = top_left ? query_lengths : key_lengths;
+    const LengthsView pre_lengths = top_left ? key_lengths : query_lengths;
     Status status = CheckReach(op, rule, "next_tokens", next, top_left ? "queries" : "keys", next_lengths);
     if (!status.ok()) {
         return status;
@@ -118,8 +118,8 @@ Status CheckTokens(const MaskArguments& arguments, const TokenRules& rules, cons
     return CheckReach(op, rule, "pre_tokens", pre, top_left ? "keys" : "queries", pre_lengths);
 }
 
-Status CheckEmptyRows(const MaskArguments& arguments, const char* rule, const char* offset,
-                      const Lengths& query_lengths, const Lengths& key_lengths) {
+Status CheckEmptyRows(const MaskArguments& arguments, const char* rule, const char* offset, LengthsView query_lengths,
+                      LengthsView key_lengths) {
     constexpr int64_t kFar = int64_t(1) << 40;
     const int64_t pre = std::clamp(arguments.pre_tokens, -kFar, kFar);
     const int64_t next = std::clamp(arguments.next_tokens, -kFar, kFar);

@@ -42,10 +42,10 @@ struct TokenRules {
     const char* bottom_right;  // sparse_mode 4
 };
 // For sparse_mode 0 with a mask and 4, where the token counts mean something.
-Status CheckTokens(const MaskArguments& arguments, const TokenRules& rules, const Lengths& query_lengths,
-                   const Lengths& key_lengths);
+Status CheckTokens(const MaskArguments& arguments, const TokenRules& rules, LengthsView query_lengths,
+                   LengthsView key_lengths);
 // Refuses requests in which some row sees no key. Such a row is zero, which an `offset` would not quantise to itself.
-Status CheckEmptyRows(const MaskArguments& arguments, const char* rule, const char* offset,
-                      const Lengths& query_lengths, const Lengths& key_lengths);
+Status CheckEmptyRows(const MaskArguments& arguments, const char* rule, const char* offset, LengthsView query_lengths,
+                      LengthsView key_lengths);
 
 }  // namespace ascend_attention

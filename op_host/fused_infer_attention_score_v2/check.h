@@ -35,7 +35,7 @@ Status CheckSupported(Scene& scene);
 void Advise(const Scene& scene, Status* status);
 
 // FIA-C57: block_table has a column for each block of the longest sequence.
-Status CheckTableColumns(const Scene& scene, const Lengths& lengths);
+Status CheckTableColumns(const Scene& scene, LengthsView lengths);
 
 // All documented rules; CheckSupported is separate so that an empty query can return before it.
 Status CheckDocument(Scene& scene);

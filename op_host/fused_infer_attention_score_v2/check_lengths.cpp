@@ -7,7 +7,7 @@ namespace {
 
 // A sequence of a list has no more keys than its own tensor holds.
 Status CheckListLengths(const Scene& scene) {
-    const Lengths lengths = KeyLengths(scene);
+    const SequenceLengths lengths = KeyLengths(scene);
     for (size_t b = 0; b < lengths.size(); ++b) {
         if (lengths[b] > scene.list_lengths[b]) {
             return Refuse("FIA-C39", "actual_seq_kvlen", Concat("length ", lengths[b], " for sequence ", b),

@@ -46,9 +46,7 @@ Status CheckPackedMask(const Scene& scene) {
         return OkStatus();  // the tree mask of newer documents: legal there, not built yet
     }
     // One row per sequence sees every key up to its own: the mask is not needed.
-    const Lengths rows = QueryLengths(scene);
-    const bool one_row_causal = scene.extended() && !mask && (mode == 3 || band) &&
-                                std::all_of(rows.begin(), rows.end(), [](int64_t count) { return count <= 1; });
+    const bool one_row_causal = scene.extended() && !mask && (mode == 3 || band) && AllWithin(QueryLengths(scene), 1);
     if (!(mode == 0 && !mask) && !(mode == 3 && mask) && !(band && mask) && !one_row_causal) {
         return Refuse("FIA-C137", "sparse_mode", Concat(mode, mask ? " with atten_mask" : " without atten_mask"),
                       Concat("0 without atten_mask, 3 with it", scene.head_dim != 512 ? ", 4 with it" : "",
@@ -92,7 +90,7 @@ Status CheckPackedWide(const Scene& scene) {
                       "with head_dim 512: TND or TND_NTD, rope, block_table, 1, 2, 4, ... 128 query heads over 1, "
                       "no softmax_lse");
     }
-    const Lengths queries = QueryLengths(scene);
+    const SequenceLengths queries = QueryLengths(scene);
     for (size_t b = 0; b < queries.size(); ++b) {
         if (queries[b] > 16) {  // 0 is how captured graphs pad
             return Refuse("FIA-C140", "actual_seq_qlen", Concat("sequence ", b, " of length ", queries[b]),
@@ -107,16 +105,16 @@ Status CheckPackedDims(const Scene& scene) {
     const int64_t v = scene.value_head_dim;
     const bool no_value = v == 0 && d != 0;
     const bool any = scene.extended() && d % 16 == 0 && d <= 256 && v % 16 == 0 && v <= 256 && !no_value;
-    const std::string given = Concat("head_dim ", d, ", value ", v);
+    const auto given = [&] { return Concat("head_dim ", d, ", value ", v); };
     if (scene.rope() && !(d == 128 && v == 128)) {
-        return Refuse("FIA-C146", "query", given, "128, value 128 with query_rope");
+        return Refuse("FIA-C146", "query", given(), "128, value 128 with query_rope");
     }
     const bool ntd = scene.layout->input == AxisOrder::kNTD;
     if (!scene.rope() && ntd && !((d == 128 || d == 192) && v == 128) && !any) {
-        return Refuse("FIA-C145", "query", given, "128 or 192, value 128 with NTD_TND");
+        return Refuse("FIA-C145", "query", given(), "128 or 192, value 128 with NTD_TND");
     }
     if (!scene.rope() && !ntd && !((d == 128 && v == 128) || (d == 192 && (v == 128 || v == 192))) && !any) {
-        return Refuse("FIA-C144", "query", given, "128 with value 128, or 192 with value 128 or 192, with TND");
+        return Refuse("FIA-C144", "query", given(), "128 with value 128, or 192 with value 128 or 192, with TND");
     }
     if (v == 192 && (scene.query_heads != scene.key_heads || scene.paged()) && !scene.extended()) {
         return Refuse("FIA-C147", "value",
@@ -132,8 +130,8 @@ Status CheckPackedTokens(const Scene& scene) {
     const int64_t pre = request.pre_tokens;
     const int64_t next = request.next_tokens;
     const int64_t v = scene.value_head_dim;
-    const Lengths queries = QueryLengths(scene);
-    const Lengths keys = KeyLengths(scene);
+    const SequenceLengths queries = QueryLengths(scene);
+    const SequenceLengths keys = KeyLengths(scene);
     for (size_t b = 0; b < queries.size(); ++b) {
         const auto sequence = [&] { return Concat("sequence ", b, ": ", queries[b], " queries, ", keys[b], " keys"); };
         if (request.sparse_mode == 3 && queries[b] > keys[b]) {

@@ -165,11 +165,11 @@ Status CheckCacheTypes(const Scene& scene) {
     return OkStatus();
 }
 
-bool Ascending(const std::vector<int64_t>& lengths) {
-    return lengths.size() > 1 && std::is_sorted(lengths.begin(), lengths.end()) && lengths.front() < lengths.back();
+bool Ascending(LengthsView lengths) {
+    return lengths.size() > 1 && std::is_sorted(lengths.begin(), lengths.end()) && lengths[0] < *(lengths.end() - 1);
 }
 
-const char* TotalsHelp(const Lengths& lengths) {
+const char* TotalsHelp(LengthsView lengths) {
     return Ascending(lengths) ? "Are these running totals? With block_table each entry is the length of one sequence, "
                                 "also in token-packed layouts."
                               : "";
@@ -178,14 +178,16 @@ const char* TotalsHelp(const Lengths& lengths) {
 int64_t BlocksOf(int64_t length, int64_t size) { return length / size + (length % size != 0 ? 1 : 0); }
 
 // Blocks that all sequences take together, or a number that is not below it and not above `enough`.
-int64_t BlocksOfAll(const Lengths& lengths, int64_t size, int64_t enough) {
-    int64_t keys = 0;
-    bool small = true;
+int64_t BlocksOfAll(LengthsView lengths, int64_t size, int64_t enough) {
+    uint64_t keys = 0;
+    uint64_t bits = 0;
     for (const int64_t length : lengths) {
-        small = small && !__builtin_add_overflow(keys, length, &keys);
+        keys += uint64_t(length);
+        bits |= uint64_t(length);
     }
-    const int64_t at_most = keys / size + int64_t(lengths.size());  // a last, partial block each
-    if (small && at_most <= enough) {
+    const bool exact = bits >> 32 == 0 && lengths.size() >> 30 == 0;         // the sum is no larger than 64 bits hold
+    const int64_t at_most = int64_t(keys) / size + int64_t(lengths.size());  // a last, partial block each
+    if (exact && at_most <= enough) {
         return at_most;
     }
     int64_t blocks = 0;
@@ -197,9 +199,22 @@ int64_t BlocksOfAll(const Lengths& lengths, int64_t size, int64_t enough) {
     return blocks;
 }
 
+Status CheckNotNegative(const Scene& scene, LengthsView lengths) {
+    for (size_t b = 0; b < lengths.size(); ++b) {
+        if (lengths[b] < 0) {
+            return Refuse(scene.head_dim == 512 ? "FIA-C141" : "FIA-C135", "actual_seq_kvlen",
+                          Concat("entry ", b, " = ", lengths[b]), "0 or more");
+        }
+    }
+    return OkStatus();
+}
+
 }  // namespace
 
-Status CheckTableColumns(const Scene& scene, const Lengths& lengths) {
+Status CheckTableColumns(const Scene& scene, LengthsView lengths) {
+    if (AllWithin(lengths, scene.key_length)) {
+        return OkStatus();
+    }
     for (size_t b = 0; b < lengths.size(); ++b) {
         if (lengths[b] > scene.key_length) {  // what a row of the table has room for
             const int64_t blocks = BlocksOf(lengths[b], scene.request.block_size);
@@ -239,22 +254,20 @@ Status CheckPagedLengths(Scene& scene) {
         return OkStatus();
     }
     const Request& request = scene.request;
-    const Lengths lengths = KeyLengths(scene);
+    const SequenceLengths lengths = KeyLengths(scene);
     const int64_t size = request.block_size;
-    const char* help = TotalsHelp(lengths);
-    for (size_t b = 0; b < lengths.size(); ++b) {
-        if (lengths[b] < 0) {
-            return Refuse(scene.head_dim == 512 ? "FIA-C141" : "FIA-C135", "actual_seq_kvlen",
-                          Concat("entry ", b, " = ", lengths[b]), "0 or more");
+    if (!AllWithin(lengths, scene.key_length)) {
+        if (Status status = CheckNotNegative(scene, lengths); !status.ok()) {
+            return status;
         }
-    }
-    if (Status status = CheckTableColumns(scene, lengths); !status.ok()) {
-        return status;
+        if (Status status = CheckTableColumns(scene, lengths); !status.ok()) {
+            return status;
+        }
     }
     const int64_t blocks = BlocksOfAll(lengths, size, request.key->shape[0]);
     if (request.key->shape[0] < blocks) {
         return Refuse("FIA-C67", "key", Concat(request.key->shape[0], " blocks"),
-                      Concat("at least ", blocks, " blocks for all sequences"), help);
+                      Concat("at least ", blocks, " blocks for all sequences"), TotalsHelp(lengths));
     }
     return OkStatus();
 }

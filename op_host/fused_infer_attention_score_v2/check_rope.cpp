@@ -155,8 +155,8 @@ Status CheckWideBand(const Scene& scene) {
     if (scene.key_length > 131088) {
         return Refuse("FIA-C126", "key", Concat("KV_S ", scene.key_length), "at most 131088");
     }
-    const std::vector<int64_t> query_lengths = QueryLengths(scene);
-    const std::vector<int64_t> key_lengths = KeyLengths(scene);
+    const SequenceLengths query_lengths = QueryLengths(scene);
+    const SequenceLengths key_lengths = KeyLengths(scene);
     for (size_t b = 0; b < query_lengths.size(); ++b) {
         if (query_lengths[b] > key_lengths[b]) {
             return Refuse("FIA-C126", "actual_seq_kvlen",

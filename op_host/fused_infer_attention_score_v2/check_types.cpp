@@ -137,19 +137,19 @@ Status CheckTypes(Scene& scene) {
 
 Status CheckPrecision(Scene& scene) {
     const Request& request = scene.request;
-    const std::string layout = Concat("'", scene.layout->name, "'");
+    const auto layout = [&] { return Concat("'", scene.layout->name, "'"); };
     if (request.input_layout == "BNSD_BSND" && scene.query_length == 1) {
-        return Refuse("FIA-C9", "input_layout", layout + " with Q_S 1", "Q_S > 1 with BNSD_BSND",
+        return Refuse("FIA-C9", "input_layout", layout() + " with Q_S 1", "Q_S > 1 with BNSD_BSND",
                       "With one query row use BNSD and transpose the result.");
     }
     if (scene.layout->head_first_output()) {
         if (scene.query_length > 16 || scene.query_length < 1) {
-            return Refuse("FIA-C10", "input_layout", Concat(layout, " with Q_S ", scene.query_length),
+            return Refuse("FIA-C10", "input_layout", Concat(layout(), " with Q_S ", scene.query_length),
                           Concat("Q_S from 1 to 16 with ", scene.layout->name));
         }
         if (!request.query_rope || !request.key_rope || scene.head_dim != 512) {
             return Refuse("FIA-C11", "input_layout",
-                          Concat(layout, " with head_dim ", scene.head_dim, ", query_rope ",
+                          Concat(layout(), " with head_dim ", scene.head_dim, ", query_rope ",
                                  TensorText(request.query_rope), ", key_rope ", TensorText(request.key_rope)),
                           Concat(scene.layout->name, " only with query_rope, key_rope and head_dim 512"));
         }

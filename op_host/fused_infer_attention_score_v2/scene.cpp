@@ -64,7 +64,7 @@ std::string HeadsText(const Scene& scene) {
     return Concat(scene.request.num_query_heads, " query heads, num_key_value_heads ", KeyHeadsText(scene));
 }
 
-Lengths QueryLengths(const Scene& scene) {
+SequenceLengths QueryLengths(const Scene& scene) {
     const OptionalLengths& given = scene.request.actual_seq_qlen;
     if (scene.packed()) {
         return Differences(*given);
@@ -73,12 +73,13 @@ Lengths QueryLengths(const Scene& scene) {
     return LengthsPerBatch(scene.single_row() ? none : given, scene.batch, scene.query_length);
 }
 
-Lengths KeyLengths(const Scene& scene) {
+SequenceLengths KeyLengths(const Scene& scene) {
     const OptionalLengths& given = scene.request.actual_seq_kvlen;
     if (scene.packed()) {
-        return scene.paged() ? *given : Differences(*given);  // with paged keys they are plain, not cumulative
+        // With paged keys they are plain, not cumulative.
+        return scene.paged() ? SequenceLengths(LengthsView(*given)) : Differences(*given);
     }
-    return scene.lists() && !HasLengths(given) ? scene.list_lengths
+    return scene.lists() && !HasLengths(given) ? SequenceLengths(LengthsView(scene.list_lengths))
                                                : LengthsPerBatch(given, scene.batch, scene.key_length);
 }
 

@@ -80,7 +80,7 @@ std::string HeadsText(const Scene& scene);
 MaskArguments MaskOf(const Scene& scene);
 OutputQuantArguments OutputQuantOf(const Scene& scene);
 // Of each sequence, token-packed or not; after the sections that check them.
-Lengths QueryLengths(const Scene& scene);  // ignores the list when Q_S is 1, as the document says
-Lengths KeyLengths(const Scene& scene);
+SequenceLengths QueryLengths(const Scene& scene);  // ignores the list when Q_S is 1, as the document says
+SequenceLengths KeyLengths(const Scene& scene);
 
 }  // namespace ascend_attention::fia_v2

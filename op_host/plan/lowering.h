@@ -73,9 +73,9 @@ KeyAddressing DenseKeys(const CallSizes& sizes, int64_t rope_dim = 0);
 struct CallTerms {
     const char* op = "";
     DType dtype = DType::kFloat16;
-    int64_t rope_dim = 0;   // head_dim of query_rope and key_rope, 0 without them
-    Lengths query_lengths;  // of each sequence
-    Lengths key_lengths;
+    int64_t rope_dim = 0;           // head_dim of query_rope and key_rope, 0 without them
+    SequenceLengths query_lengths;  // of each sequence
+    SequenceLengths key_lengths;
     BandArguments band;
     MaskPlanes mask;
     BiasPlanes bias;

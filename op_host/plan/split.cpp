@@ -43,11 +43,12 @@ public:
         int64_t head_cost = 0;
         int64_t cost = 0;
         int64_t tiles = 0;
+        int64_t bound = 0;
         for (size_t i = 0; i < count; ++i) {
             const SequencePlan& sequence = sequences[i];
             if (i == 0 || !SameCost(sequences[i - 1], sequence)) {  // batches often repeat one length
                 head_cost = TileCostSum(plan, sequence, sequence.tile_count);
-                tile_bound_ = std::max(tile_bound_, TileCostBound(plan, sequence));
+                bound = std::max(bound, TileCostBound(plan, sequence));
             }
             head_cost_[i] = head_cost;
             cost_before_[i] = cost;
@@ -57,6 +58,7 @@ public:
         }
         cost_before_[count] = cost;
         tiles_before_[count] = tiles;
+        tile_bound_ = bound;
     }
 
     int64_t total_cost() const { return cost_before_.back(); }

@@ -112,7 +112,7 @@ std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band&
 
 void AddEqualSequences(int64_t count, const std::string& text, Page* page) { AddRange(0, count, text, page); }
 
-void AddSequences(const Lengths& rows, const Lengths& keys,
+void AddSequences(LengthsView rows, LengthsView keys,
                   const std::function<std::string(int64_t rows, int64_t keys)>& text, Page* page) {
     constexpr int kShown = 16;
     int shown = 0;

@@ -47,7 +47,7 @@ std::string VisibleText(const BandArguments& arguments);
 // where a mask hides some of these keys.
 std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band& band, bool masked);
 // A line per sequence; equal ones that follow each other share one.
-void AddSequences(const Lengths& rows, const Lengths& keys,
+void AddSequences(LengthsView rows, LengthsView keys,
                   const std::function<std::string(int64_t rows, int64_t keys)>& text, Page* page);
 // The line of `count` sequences that are all alike; none without sequences.
 void AddEqualSequences(int64_t count, const std::string& text, Page* page);

@@ -35,8 +35,8 @@ Status CheckPackedMask(const Scene& scene) {
     if (Status status = CheckCompressedMask(arguments, "PFA-C29"); !status.ok()) {
         return status;
     }
-    const Lengths queries = QueryLengths(scene);
-    const Lengths keys = KeyLengths(scene);
+    const SequenceLengths queries = QueryLengths(scene);
+    const SequenceLengths keys = KeyLengths(scene);
     for (size_t b = 0; mode == 3 && b < queries.size(); ++b) {
         if (queries[b] > keys[b]) {
             return Refuse("PFA-C25", "actual_seq_lengths_kv",

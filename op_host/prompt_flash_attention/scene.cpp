@@ -20,12 +20,12 @@ OutputQuantArguments OutputQuantOf(const Scene& scene) {
             request.query->dtype,  scene.query_heads, scene.value_head_dim, "num_heads",          scene.extended()};
 }
 
-Lengths QueryLengths(const Scene& scene) {
+SequenceLengths QueryLengths(const Scene& scene) {
     const OptionalLengths& lengths = scene.request.actual_seq_lengths;
     return scene.packed() ? Differences(*lengths) : LengthsPerBatch(lengths, scene.batch, scene.query_length);
 }
 
-Lengths KeyLengths(const Scene& scene) {
+SequenceLengths KeyLengths(const Scene& scene) {
     const OptionalLengths& lengths = scene.request.actual_seq_lengths_kv;
     return scene.packed() ? Differences(*lengths) : LengthsPerBatch(lengths, scene.batch, scene.key_length);
 }

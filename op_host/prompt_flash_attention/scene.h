@@ -43,7 +43,7 @@ MaskArguments MaskOf(const Scene& scene);
 OutputQuantArguments OutputQuantOf(const Scene& scene);
 
 // One length per batch, TND included; after the sections that check them.
-Lengths QueryLengths(const Scene& scene);
-Lengths KeyLengths(const Scene& scene);
+SequenceLengths QueryLengths(const Scene& scene);
+SequenceLengths KeyLengths(const Scene& scene);
 
 }  // namespace ascend_attention::pfa
