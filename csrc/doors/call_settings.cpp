@@ -79,6 +79,16 @@ void CheckSoc(const Place& place, const std::string& name) {
     }
 }
 
+std::vector<Processor> Processors() {
+    std::vector<Processor> processors;
+    for (const std::vector<Soc>* socs : {&KnownSocs(), &CheckedSocs()}) {
+        for (const Soc& soc : *socs) {
+            processors.push_back({soc.name, soc.aic_count, NameOf(soc.product)});
+        }
+    }
+    return processors;
+}
+
 std::map<std::string, int> PlannedCores() {
     std::map<std::string, int> cores;
     for (const Soc& soc : KnownSocs()) {

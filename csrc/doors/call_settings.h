@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "api.h"
 #include "doors/export.h"
@@ -45,6 +46,13 @@ ASCEND_ATTENTION_API sim::CostSource CostsFromName(const Place& place, const std
 ASCEND_ATTENTION_API Contract ContractFromName(const Place& place, const std::string& name);
 // Refuses an SoC that the host does not know.
 ASCEND_ATTENTION_API void CheckSoc(const Place& place, const std::string& name);
+// A processor that `soc` may name: those that kernels run on, and those that calls are only checked for, with 0 cores.
+struct Processor {
+    std::string name;
+    int cores;
+    std::string product;
+};
+ASCEND_ATTENTION_API std::vector<Processor> Processors();
 // AI cores per SoC, as the planner splits work over them.
 ASCEND_ATTENTION_API std::map<std::string, int> PlannedCores();
 

@@ -183,6 +183,16 @@ void BindSettings(py::module_& m) {
         .def("with_sync", &WithSync, py::arg("record"), py::arg("ignored"),
              "Lists the synchronisation calls of each launch in its report, and runs without those in `ignored`.")
         .def("reports", &Reports, "One dict per launch so far, see sim_report.h.");
+    m.def(
+        "processors",
+        [] {
+            py::list rows;
+            for (const doors::Processor& row : doors::Processors()) {
+                rows.append(py::make_tuple(row.name, row.cores, row.product));
+            }
+            return rows;
+        },
+        "(name, AI cores, product) of each; no cores: calls are only checked for it.");
     m.def("planned_cores", &doors::PlannedCores, "AI cores per SoC, as plans are made for them.");
     py::class_<Scope, std::shared_ptr<Scope>>(m, "SettingsScope", "One `with` block: a value of the context variable.")
         .def(py::init<CallSettings, std::shared_ptr<Scope>>(), py::arg("settings"), py::arg("outer") = py::none())

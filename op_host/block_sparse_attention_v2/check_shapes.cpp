@@ -109,11 +109,13 @@ Status CheckLengths(Scene& scene) {
     const bool queries = HasLengths(request.actual_seq_lengths);
     const bool keys = HasLengths(request.actual_seq_lengths_kv);
     if (scene.packed() && !(queries && keys)) {
-        return Refuse("BSA-C26", queries ? "actual_seq_lengths_kv" : "actual_seq_lengths", "none",
+        return Refuse("BSA-C26", queries ? "actual_seq_lengths_kv" : "actual_seq_lengths",
+                      NoLengths(queries ? request.actual_seq_lengths_kv : request.actual_seq_lengths),
                       "the length of each sequence with input layout TND");
     }
     if (queries != keys) {
-        return Refuse("BSA-C27", queries ? "actual_seq_lengths_kv" : "actual_seq_lengths", "none",
+        return Refuse("BSA-C27", queries ? "actual_seq_lengths_kv" : "actual_seq_lengths",
+                      NoLengths(queries ? request.actual_seq_lengths_kv : request.actual_seq_lengths),
                       "both lists of lengths, or neither");
     }
     if (!queries) {

@@ -17,6 +17,10 @@ using OptionalLengths = std::optional<Lengths>;
 
 // A list that is absent or empty gives no lengths.
 inline bool HasLengths(const OptionalLengths& lengths) { return lengths.has_value() && !lengths->empty(); }
+// Of a list that gives none, for refusals.
+inline const char* NoLengths(const OptionalLengths& lengths) {
+    return lengths.has_value() ? "an empty list, which is none" : "none";
+}
 
 using LengthsView = Span<const int64_t>;
 

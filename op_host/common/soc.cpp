@@ -11,14 +11,6 @@
 namespace ascend_attention {
 namespace {
 
-std::string NamesOf(const std::vector<Soc>& socs) {
-    std::string names;
-    for (const Soc& soc : socs) {
-        names += (names.empty() ? "" : ", ") + soc.name;
-    }
-    return names;
-}
-
 std::vector<Soc> MakeCheckedSocs() {
     std::vector<Soc> socs;
     for (const char* name : {"Ascend310P1", "Ascend310P3", "Ascend310P5", "Ascend310P7"}) {
@@ -82,27 +74,41 @@ size_t Edits(const std::string& from, const std::string& to) {
     return edits.back();
 }
 
-// The known name that a wrong one stands for: other letters' case or signs between, or a slip of one or two letters.
-std::string NearName(const std::string& given) {
-    std::string nearest;
-    size_t fewest = std::min<size_t>(3, given.size());
+// The known names that a wrong one may stand for: other letters' case or signs between, or a slip of one or two
+// letters. Those with the fewest slips, three at most.
+std::vector<std::string> NearNames(const std::string& given) {
+    constexpr size_t kMost = 3;
+    std::vector<std::string> nearest;
+    size_t fewest = std::min<size_t>(2, given.size() > 0 ? given.size() - 1 : 0);
     for (const std::vector<Soc>* socs : {&KnownSocs(), &CheckedSocs()}) {
         for (const Soc& candidate : *socs) {
             const size_t edits = Edits(given, Bare(candidate.name));
             if (edits < fewest) {
+                nearest.clear();
                 fewest = edits;
-                nearest = candidate.name;
+            }
+            if (edits == fewest && nearest.size() < kMost) {
+                nearest.push_back(candidate.name);
             }
         }
     }
     return nearest;
 }
 
+// "Did you mean 'A', 'B' or 'C'?"
+std::string DidYouMean(const std::vector<std::string>& names) {
+    std::string text;
+    for (size_t i = 0; i < names.size(); ++i) {
+        text += Concat(i == 0 ? "" : i + 1 < names.size() ? ", " : " or ", "'", names[i], "'");
+    }
+    return Concat("Did you mean ", text, "?");
+}
+
 std::string HelpFor(const std::string& name) {
     const std::string given = Bare(name.substr(0, 64));  // a name, however long the text is
-    const std::string near = NearName(given);
-    if (!near.empty() && Bare(near) == given) {
-        return Concat("Did you mean '", near, "'?");
+    const std::vector<std::string> near = NearNames(given);
+    if (!near.empty() && Bare(near.front()) == given) {
+        return DidYouMean(near);
     }
     if (given == "910c" || given == "a3" || given == "800a3" || given == "900a3" || given.rfind("91093", 0) == 0) {
         return "Atlas A3, also called 910C, goes by Ascend910_93 and two digits, for example 'Ascend910_9391'.";
@@ -113,7 +119,7 @@ std::string HelpFor(const std::string& name) {
                "earlier generation that these kernels do not run on.";
     }
     return near.empty() ? "Atlas A2 is 'Ascend910B2' and the like, Atlas A3 (910C) 'Ascend910_9391' and the like."
-                        : Concat("Did you mean '", near, "'?");
+                        : DidYouMean(near);
 }
 
 }  // namespace
@@ -128,8 +134,9 @@ Status FindSoc(const std::string& name, Soc* soc) {
         }
     }
     return Refusal("ascend_attention", own_rule::kSoc, "soc", Quoted(name),
-                   Concat(NamesOf(KnownSocs()), "; to check requests only: Ascend310P3, Ascend950PR_9589 and the like"),
-                   HelpFor(name));
+                   "a processor, such as Ascend910B2 or Ascend910_9391; to check requests only, also Ascend310P3, "
+                   "Ascend950PR_9589 and the like",
+                   HelpFor(name) + " All of them: python -m ascend_attention processors");
 }
 
 const char* NameOf(Product product) {

@@ -23,8 +23,8 @@ struct Soc {
 const std::vector<Soc>& KnownSocs();
 // SoCs of other products: requests can be checked for them. They have no cores here.
 const std::vector<Soc>& CheckedSocs();
-// Looks `name` ("Ascend910B2") up in both; an unknown name is refused with those that kernels run on and
-// the one that was probably meant.
+// Looks `name` ("Ascend910B2") up in both; an unknown name is refused with those that were
+// probably meant.
 Status FindSoc(const std::string& name, Soc* soc);
 
 // "Atlas A2 and A3", "Atlas inference accelerator cards (310P)", "Ascend 950".

@@ -19,8 +19,12 @@ Status CheckPackedLengths(const Scene& scene) {
     }
     if (!HasLengths(request.actual_seq_qlen) || !HasLengths(request.actual_seq_kvlen)) {
         const bool query = HasLengths(request.actual_seq_qlen);
-        return Refuse("FIA-C133", query ? "actual_seq_kvlen" : "actual_seq_qlen", "none",
-                      Concat("one entry per sequence with input_layout ", scene.layout->name));
+        return Refuse("FIA-C133", query ? "actual_seq_kvlen" : "actual_seq_qlen",
+                      NoLengths(query ? request.actual_seq_kvlen : request.actual_seq_qlen),
+                      Concat("one entry per sequence with input_layout ", scene.layout->name),
+                      query && scene.paged() ? "The keys of each sequence in its blocks, not cumulative."
+                                             : Concat("Where each sequence ends, cumulative: [",
+                                                      query ? scene.key_tokens : scene.tokens, "] for a single one."));
     }
     const int64_t queries = int64_t(request.actual_seq_qlen->size());
     const int64_t keys = int64_t(request.actual_seq_kvlen->size());

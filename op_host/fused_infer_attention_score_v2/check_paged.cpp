@@ -12,8 +12,9 @@ Status CheckTable(const Scene& scene) {
     const Request& request = scene.request;
     const OptionalTensor& table = request.block_table;
     if (scene.packed() && !HasLengths(request.actual_seq_qlen)) {
-        return Refuse("FIA-C133", "actual_seq_qlen", "none",
-                      Concat("one entry per sequence with input_layout ", scene.layout->name));
+        return Refuse("FIA-C133", "actual_seq_qlen", NoLengths(request.actual_seq_qlen),
+                      Concat("one entry per sequence with input_layout ", scene.layout->name),
+                      Concat("Where each sequence ends, cumulative: [", scene.tokens, "] for a single one."));
     }
     const int64_t batch = scene.packed() ? int64_t(request.actual_seq_qlen->size()) : scene.batch;
     if (table->dtype != DType::kInt32 || table->shape.size() != 2 || table->shape[0] != batch) {
@@ -22,7 +23,8 @@ Status CheckTable(const Scene& scene) {
             table->dtype == DType::kInt64 ? "Convert it: block_table.to(torch.int32) or .astype(int32)." : "");
     }
     if (!HasLengths(request.actual_seq_kvlen)) {
-        return Refuse("FIA-C58", "actual_seq_kvlen", "none", "one length per batch, with block_table");
+        return Refuse("FIA-C58", "actual_seq_kvlen", NoLengths(request.actual_seq_kvlen),
+                      "one length per batch, with block_table");
     }
     return OkStatus();
 }

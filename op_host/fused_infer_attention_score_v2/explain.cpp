@@ -40,10 +40,12 @@ void AddLayout(const Scene& scene, Page* page) {
 void AddLengths(const Scene& scene, Page* page) {
     const Request& request = scene.request;
     const BandArguments arguments = BandArgumentsOf(scene);
-    page->Add("visible", OneFreeRow(scene)
-                             ? Concat("one query row: every key", request.atten_mask ? " where atten_mask is zero" : "",
-                                      "; sparse_mode has no effect")
-                             : VisibleText(arguments));
+    page->Add("visible",
+              OneFreeRow(scene)
+                  ? Concat("one query row: ",
+                           request.atten_mask ? "of all keys, it sees those where atten_mask is zero" : "every key",
+                           "; sparse_mode has no effect")
+                  : VisibleText(arguments));
     const int64_t padded = scene.packed() || scene.single_row() ? 0 : scene.query_length;
     const bool masked = request.atten_mask && (OneFreeRow(scene) || arguments.sparse_mode <= 1);
     const auto text = [&](int64_t row_count, int64_t key_count) {

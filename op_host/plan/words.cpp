@@ -18,11 +18,15 @@ std::string RangeText(const Band& band, int64_t row, int64_t keys) {
 std::string BandText(const char* row, int64_t pre_tokens, int64_t next_tokens) {
     constexpr int64_t kAll = 2147483647;
     if (pre_tokens >= kAll && next_tokens >= kAll) {
-        return "every key";
+        return "all keys";
     }
-    const auto distance = [](int64_t tokens) { return tokens < 0 ? Concat("(", tokens, ")") : Concat(tokens); };
-    const std::string first = pre_tokens >= kAll ? "0" : Concat(row, " - ", distance(pre_tokens));
-    const std::string last = next_tokens >= kAll ? "the last" : Concat(row, " + ", distance(next_tokens));
+    // `row` moved by so many tokens, towards the last key if `up`.
+    const auto moved = [row](int64_t tokens, bool up) {
+        const uint64_t distance = tokens < 0 ? 0 - uint64_t(tokens) : uint64_t(tokens);
+        return tokens == 0 ? std::string(row) : Concat(row, up == (tokens > 0) ? " + " : " - ", distance);
+    };
+    const std::string first = pre_tokens >= kAll ? "0" : moved(pre_tokens, false);
+    const std::string last = next_tokens >= kAll ? "the last" : moved(next_tokens, true);
     return Concat("keys ", first, " to ", last);
 }
 
@@ -70,15 +74,14 @@ std::string ScaleText(double scale, int64_t head_dim) {
 }
 
 std::string VisibleText(const BandArguments& arguments) {
-    const char* mask = arguments.mask ? " where atten_mask is zero" : "";
+    const char* kept = ", row i sees those where atten_mask is zero";
     switch (arguments.sparse_mode) {
         case 0:
             return arguments.mask
-                       ? Concat("sparse_mode 0: row i sees ",
-                                BandText("i", arguments.pre_tokens, arguments.next_tokens), mask)
+                       ? Concat("sparse_mode 0: of ", BandText("i", arguments.pre_tokens, arguments.next_tokens), kept)
                        : "sparse_mode 0 without atten_mask: every key; pre_tokens and next_tokens have no effect";
         case 1:
-            return Concat("sparse_mode 1: every key", mask);
+            return arguments.mask ? Concat("sparse_mode 1: of all keys", kept) : "sparse_mode 1: every key";
         case 2:
             return "sparse_mode 2: row i sees keys 0 to i; the content of atten_mask is not read";
         case 3:
@@ -102,12 +105,14 @@ std::string SequenceText(int64_t rows, int64_t keys, int64_t padded, const Band&
     }
     const std::string first = RangeText(band, 0, keys);
     const std::string last = RangeText(band, rows - 1, keys);
-    const char* unless = masked && keys != 0 ? " unless atten_mask hides them" : "";
+    const bool counts = masked && keys != 0;
+    text += counts ? "; if atten_mask hid nothing, " : "; ";
+    const char* sees = counts ? " would see " : " sees ";
     if (rows == 1) {
-        return Concat(text, "; it sees ", first, unless);
+        return Concat(text, "it", sees, first);
     }
-    return text + (first == last ? Concat("; every row sees ", first, unless)
-                                 : Concat("; row 0 sees ", first, ", row ", rows - 1, " ", last, unless));
+    return text + (first == last ? Concat("every row", sees, first)
+                                 : Concat("row 0", sees, first, ", row ", rows - 1, " ", last));
 }
 
 void AddEqualSequences(int64_t count, const std::string& text, Page* page) { AddRange(0, count, text, page); }

@@ -10,8 +10,11 @@ Status CheckPackedLists(const Scene& scene) {
     const Request& request = scene.request;
     if (!HasLengths(request.actual_seq_lengths) || !HasLengths(request.actual_seq_lengths_kv)) {
         const bool query = HasLengths(request.actual_seq_lengths);
-        return Refuse("PFA-C22", query ? "actual_seq_lengths_kv" : "actual_seq_lengths", "none",
-                      "where each sequence ends, with input_layout TND", "The lengths are cumulative.");
+        return Refuse("PFA-C22", query ? "actual_seq_lengths_kv" : "actual_seq_lengths",
+                      NoLengths(query ? request.actual_seq_lengths_kv : request.actual_seq_lengths),
+                      "where each sequence ends, with input_layout TND",
+                      Concat("The lengths are cumulative: [", query ? scene.key_length : scene.query_length,
+                             "] for a single sequence."));
     }
     const int64_t queries = int64_t(request.actual_seq_lengths->size());
     const int64_t keys = int64_t(request.actual_seq_lengths_kv->size());

@@ -89,7 +89,8 @@ def block_sparse_attention_v2(
         block_shape: rows of query and of key per block, both above 0, the second a multiple of 128; further entries
             are ignored. None: [128, 128]. float8: [128, 256] or [128, 512], and required.
         actual_seq_lengths: rows of each sequence, in tokens, not cumulative. "TND": required, they add up to T.
-            Otherwise one per batch, or None for S. Given together with actual_seq_lengths_kv.
+            Otherwise one per batch, or None (an empty list is the same) for S. Given together with
+            actual_seq_lengths_kv.
         actual_seq_lengths_kv: keys of each sequence, likewise.
         block_table: None (keys are not paged).
         q_dequant_scale: float8 only: float32 (B, N1, ceil(S_q / 128), 1), one factor per block of rows.

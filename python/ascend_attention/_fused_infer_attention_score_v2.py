@@ -118,7 +118,7 @@ def npu_fused_infer_attention_score_v2(
             (1, 2048, 2048) or (1, 1, 2048, 2048), a promise whose content is never read.
         actual_seq_qlen: valid query rows of each sequence, in tokens: one entry for all or at least B entries, each
             0...Q_S. A list, tuple, integer array or tensor. None or empty: Q_S. Rows beyond: see Returns.
-        actual_seq_kvlen: valid keys of each sequence, likewise, each 0...KV_S.
+        actual_seq_kvlen: valid keys of each sequence, likewise, each 0...KV_S; None or empty: KV_S.
         block_table, block_size: int32 (B, columns): the blocks of the cache that hold the keys of each sequence, in the
             order of the keys, block_size keys each. Entries behind the last key are never read.
         dequant_scale_query, dequant_scale_key, dequant_offset_key, dequant_scale_value, dequant_offset_value,

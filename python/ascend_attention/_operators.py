@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,6 +72,12 @@ def explain(op: str | Callable[..., Any], /, *positional: Any, **arguments: Any)
     return f"{name},{text.split(',', 1)[1]}"  # the title begins with the operator's name
 
 
+def _nearest(name: str) -> str:
+    """What was probably meant by a name that is no operator's, as a question to append, or an empty text."""
+    near = difflib.get_close_matches(name, OPERATORS, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def _ask(
     caller: str,
     question: Callable[[str, dict[str, Any]], Any],
@@ -82,7 +89,8 @@ def _ask(
     name = op if isinstance(op, str) else getattr(op, "__name__", "")
     operator = OPERATORS.get(name)
     if operator is None or not (isinstance(op, str) or op is operator.function):
-        refuse(caller, "op", shown(op), ", ".join(OPERATORS) + version_1_help(name), rule="OPERATOR")
+        allowed = ", ".join(OPERATORS) + (version_1_help(name) or _nearest(name))
+        refuse(caller, "op", shown(op), allowed, rule="OPERATOR")
     signature = inspect.signature(operator.function)
     try:
         bound = signature.bind(*positional, **arguments)

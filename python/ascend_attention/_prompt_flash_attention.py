@@ -85,7 +85,7 @@ def npu_prompt_flash_attention(
         actual_seq_lengths: valid query rows of each sequence, in tokens: one entry for all or at least B entries, each
             0...Q_S; "TND": where each sequence ends, cumulative. A list, tuple, integer array or tensor. None or
             empty: Q_S. Rows beyond: see Returns.
-        actual_seq_lengths_kv: valid keys of each sequence, likewise.
+        actual_seq_lengths_kv: valid keys of each sequence, likewise; None or empty: KV_S.
         deq_scale1, quant_scale1, deq_scale2: not supported yet. int8 inputs: the factors after Q K^T, on the
             probabilities and after P V; float32 (deq_scale1, deq_scale2 also uint64), one element.
         quant_scale2, quant_offset2: not supported yet. int8 result: float32, or bfloat16 with bfloat16 inputs, one

@@ -138,17 +138,17 @@ class Report:
         lines = [f"simulator: {len(self.launches)} launch{'es' if len(self.launches) != 1 else ''}"]
         width = max(6, *(len(launch.kernel) for launch in self.launches))
         lines.append(
-            f"{'kernel':{width}} {'soc':13} {'mode':7} {'blocks':>6} {'cores':>5} "
+            f"{'kernel':{width}} {'soc':14} {'mode':7} {'blocks':>6} {'cores':>5} "
             + " ".join(f"{pipe:>9}" for pipe in PIPES)
             + f" {'read':>10} {'written':>10} {'host time':>10}"
         )
         for launch in self.launches:
             lines.append(
-                f"{launch.kernel:{width}} {launch.soc:13} {launch.mode:7} {launch.blocks:6} {len(launch.cores):5} "
+                f"{launch.kernel:{width}} {launch.soc:14} {launch.mode:7} {launch.blocks:6} {len(launch.cores):5} "
                 + _figures(launch)
             )
         if len(self.launches) > 1:
-            lines.append(f"{'total':{width}} {'':13} {'':7} {'':6} {len(self.cores):5} " + _figures(self))
+            lines.append(f"{'total':{width}} {'':14} {'':7} {'':6} {len(self.cores):5} " + _figures(self))
         for launch in self.launches:
             if launch.timing is not None:
                 lines.append(f"{launch.kernel}, {launch.timing}".replace("\n", "\n  "))

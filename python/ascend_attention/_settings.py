@@ -122,12 +122,14 @@ class _Block(ContextDecorator, Generic[Given]):
 class simulator(_Block[SimulatorRun]):
     """Calls inside the block run on this simulated machine, in this thread and task, and are reported.
 
-    What is not given is that of the block around this one, else of the environment, else the default.
+    What is not given is that of the block around this one, else of the environment, else the default:
+    ``simulator(mode="checked")`` inside ``simulator(soc="Ascend910_9391")`` runs on that processor.
 
     Args:
         soc: the processor: decides how many cores the work is split over, and which product's rules calls are held to.
             "Ascend310P3", "Ascend950PR_9589" and their like are for checks alone: no kernel runs on them
-            (docs/checks.md). Environment: ``ASCEND_ATTENTION_SOC``; default: "Ascend910B2".
+            (docs/checks.md). ``python -m ascend_attention processors`` lists all. Environment:
+            ``ASCEND_ATTENTION_SOC``; default: "Ascend910B2".
         mode: "fast": results, bounds and parameter checks. "checked": also races, uninitialised reads and misuse of
             flags; deterministic and slower. "timed": as "fast", and ``report.timing`` says what the device is predicted
             to take (modelled: docs/timing.md). Environment: ``ASCEND_ATTENTION_SIM``; default: "fast".

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ascend_attention._other_names import suggesting
 from ascend_attention.golden.errors import GoldenError
 from ascend_attention.golden.lengths import as_integers
 from ascend_attention.golden.numbers import Array, as_array, as_integer
@@ -100,6 +101,7 @@ class MaskPicture:
         return self._sizes(), self.seen.shape
 
 
+@suggesting
 def plot_mask(
     *,
     queries: int | None = None,
@@ -131,12 +133,15 @@ def plot_mask(
     nothing raises GoldenError, a ValueError that names the argument.
     """
     atten_mask, block_sparse_mask = as_numpy(atten_mask), as_numpy(block_sparse_mask)
-    if block_sparse_mask is not None:
-        if atten_mask is not None or sparse_mode != 0:
-            raise GoldenError("block_sparse_mask", "excludes atten_mask and sparse_mode")
-        picture = _of_map(block_sparse_mask, block_shape, queries, keys, batch, head)
-    else:
-        picture = _of_mode(sparse_mode, pre_tokens, next_tokens, atten_mask, queries, keys, batch)
+    try:
+        if block_sparse_mask is not None:
+            if atten_mask is not None or sparse_mode != 0:
+                raise GoldenError("block_sparse_mask", "excludes atten_mask and sparse_mode")
+            picture = _of_map(block_sparse_mask, block_shape, queries, keys, batch, head)
+        else:
+            picture = _of_mode(sparse_mode, pre_tokens, next_tokens, atten_mask, queries, keys, batch)
+    except GoldenError as error:
+        raise error.of("plot_mask") from None
     if path is not None:
         picture.save(path)
     return picture

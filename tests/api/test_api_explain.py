@@ -106,7 +106,7 @@ def test_what_each_row_sees() -> None:
     ]
     text = explain(OPERATOR, **arguments(sparse_mode=4, atten_mask=mask(), pre_tokens=2, next_tokens=-1))
     assert line(text, "visible").startswith(
-        "sparse_mode 4: with d = i + (keys - queries), row i sees keys d - 2 to d + "
+        "sparse_mode 4: with d = i + (keys - queries), row i sees keys d - 2 to d - 1; "
     )
     assert sequences(text) == ["sequences 0 to 1: 6 queries, 10 keys; row 0 sees keys 2 to 3, row 5 keys 7 to 8"]
     text = explain(OPERATOR, **arguments(sparse_mode=3, atten_mask=mask(), actual_seq_kvlen=[3, 0]))
@@ -120,25 +120,21 @@ def test_what_each_row_sees() -> None:
 
 # Changed arguments, what "visible" says after the mode, what the sequences' line says after the sizes.
 FULL_MASK: list[tuple[dict[str, Any], str, str]] = [
-    ({}, "row i sees every key where", "every row sees keys 0 to 9 unless atten_mask hides them"),
-    ({"next_tokens": 0}, "row i sees keys 0 to i + 0 where", "row 0 sees key 0, row 5 keys 0 to 5 unless"),
-    ({"pre_tokens": 3}, "row i sees keys i - 3 to the last where", "row 0 sees keys 0 to 9, row 5 keys 2 to 9 unless"),
-    (
-        {"pre_tokens": 3, "next_tokens": -1},
-        "row i sees keys i - 3 to i + (-1) where",
-        "row 0 sees no key, row 5 keys 2",
-    ),
-    ({"sparse_mode": 1}, "every key where", "every row sees keys 0 to 9 unless atten_mask hides them"),
+    ({}, "all keys", "every row would see keys 0 to 9"),
+    ({"next_tokens": 0}, "keys 0 to i", "row 0 would see key 0, row 5 keys 0 to 5"),
+    ({"pre_tokens": 3}, "keys i - 3 to the last", "row 0 would see keys 0 to 9, row 5 keys 2 to 9"),
+    ({"pre_tokens": 3, "next_tokens": -1}, "keys i - 3 to i - 1", "row 0 would see no key, row 5 keys 2 to 4"),
+    ({"pre_tokens": -1, "next_tokens": 2}, "keys i + 1 to i + 2", "row 0 would see keys 1 to 2, row 5 keys 6 to 7"),
+    ({"sparse_mode": 1}, "all keys", "every row would see keys 0 to 9"),
 ]
 
 
 @pytest.mark.parametrize(("changed", "visible", "rows"), FULL_MASK)
 def test_a_full_mask_and_its_tokens_in_one_picture(changed: dict[str, Any], visible: str, rows: str) -> None:
     text = explain(OPERATOR, **arguments(atten_mask=mask()[:6, :10].clone(), **changed))
-    assert line(text, "visible").startswith(
-        f"sparse_mode {changed.get('sparse_mode', 0)}: {visible} atten_mask is zero"
-    )
-    assert sequences(text)[0].startswith(f"sequences 0 to 1: 6 queries, 10 keys; {rows}")
+    mode = changed.get("sparse_mode", 0)
+    assert line(text, "visible") == f"sparse_mode {mode}: of {visible}, row i sees those where atten_mask is zero"
+    assert sequences(text)[0] == f"sequences 0 to 1: 6 queries, 10 keys; if atten_mask hid nothing, {rows}"
 
 
 def test_packed_sequences_are_explained() -> None:
@@ -241,6 +237,10 @@ def test_wrong_arguments_are_type_errors_of_the_operator() -> None:
         ascend_attention.npu_prompt_flash_attention(1, 2, 3, dequant_scale_key=4)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):
         check(OPERATOR, colour=4)
+    with pytest.raises(AttentionError, match="; did you mean 'npu_fused_infer_attention_score_v2'"):
+        check("npu_fused_infer_atention_score_v2", **arguments())
+    with pytest.raises(AttentionError, match=r"npu_block_sparse_attention \[OPERATOR, code"):
+        check("softmax", **arguments())
     with pytest.raises(AttentionError, match=r"attention_score is version 1, and here is \w+_v2: num_heads is"):
         check("npu_fused_infer_attention_score", **arguments())
     with pytest.raises(TypeError, match=f"^{OPERATOR}: num_query_heads: given 4.0"):

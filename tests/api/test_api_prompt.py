@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
 
 import pytest
 import torch
-from helpers.doors import to_torch
 from helpers.prompt_cases import PromptCase
+from helpers.torch_cases import small_call, split
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import ascend_attention
@@ -19,6 +20,7 @@ from ascend_attention.precision import compare_prompt_flash_attention
 packet = torch.ops.ascend_attention.npu_prompt_flash_attention
 max_workspace = torch.ops.ascend_attention.npu_prompt_flash_attention_get_max_workspace
 function = ascend_attention.npu_prompt_flash_attention
+case = functools.partial(small_call, kind=PromptCase)
 
 # The document's examples: 164 queries and 1024 keys of 8 heads.
 CALL = {
@@ -68,20 +70,6 @@ def test_compiled_with_lengths_and_a_mask() -> None:
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
     for lengths in ([48, 30], [5, 41]):
         assert torch.equal(compiled(*positional, lengths), layer(*positional, lengths))
-
-
-def case(layout: str = "BNSD", **changes: Any) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        "batch": 2, "num_query_heads": 4, "num_key_value_heads": 2, "query_length": 20, "key_length": 48,
-        "head_dim": 32, "actual_seq_qlen": (20, 11), "actual_seq_kvlen": (48, 30), "poison": False,
-    }  # fmt: skip
-    made = PromptCase("case", layout, **(settings | changes)).arguments()
-    return {name: to_torch(value) for name, value in made.items()}
-
-
-def split(arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    rest = dict(arguments)
-    return tuple(rest.pop(name) for name in ("query", "key", "value")), rest
 
 
 FORMS = {

@@ -301,7 +301,9 @@ def test_costs_without_timed_mode_are_refused_where_the_block_is_entered() -> No
 
 
 NEAR: list[tuple[str, str]] = [
-    *((soc, "Did you mean 'Ascend910B2'?") for soc in ("ascend910b2", "910B2", "Ascend_910_B2", "Ascend910B22")),
+    *((soc, "Did you mean 'Ascend910B2'?") for soc in ("ascend910b2", "910B2", "Ascend_910_B2")),
+    ("Ascend910B22", "Did you mean 'Ascend910B2' or 'Ascend910B2C'?"),
+    ("Ascend910B9", "Did you mean 'Ascend910B1', 'Ascend910B2' or 'Ascend910B3'?"),
     *((soc, "for example 'Ascend910_9391'.") for soc in ("A3", "Atlas A3", "Ascend910C", "910c", "Ascend910_93xx")),
     *((soc, "Plain Ascend910A") for soc in ("Ascend910B", "Ascend910", "910A")),
     *((soc, "for example 'Ascend910B2'.") for soc in ("A2", "Atlas 800 A2")),
@@ -315,7 +317,18 @@ def test_an_unknown_processor_names_the_nearest(soc: str, expected: str) -> None
     with pytest.raises(AttentionError) as caught:
         ascend_attention.simulator(soc)
     assert expected in caught.value.help
-    assert len(caught.value.allowed) < 250 and "Ascend910B4-1" in caught.value.allowed
+    assert len(caught.value.allowed) < 150 and len(caught.value.help) < 250
+    assert caught.value.help.endswith(" All of them: python -m ascend_attention processors")
+
+
+def test_processors_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from ascend_attention.__main__ import main
+
+    monkeypatch.setattr(sys, "argv", ["ascend_attention", "processors"])
+    main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "Ascend910B2       Atlas A2 and A3: 24 AI cores" and len(lines) == 46
+    assert all(ascend_attention.simulator(line.split()[0]) for line in lines)
 
 
 @pytest.mark.parametrize("mode", ["fast", "checked"])

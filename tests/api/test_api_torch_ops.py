@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from helpers.doors import to_torch
-from helpers.fia_cases import LAYOUTS, FiaCase
+from helpers.fia_cases import LAYOUTS
+from helpers.torch_cases import small_call, split
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import ascend_attention
@@ -18,20 +18,6 @@ import ascend_attention
 packet = torch.ops.ascend_attention.npu_fused_infer_attention_score_v2
 max_workspace = torch.ops.ascend_attention.npu_fused_infer_attention_score_v2_get_max_workspace
 function = ascend_attention.npu_fused_infer_attention_score_v2
-
-
-def case(layout: str = "BNSD", **changes: Any) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        "batch": 2, "num_query_heads": 4, "num_key_value_heads": 2, "query_length": 20, "key_length": 48,
-        "head_dim": 32, "actual_seq_qlen": (20, 11), "actual_seq_kvlen": (48, 30), "poison": False,
-    }  # fmt: skip
-    made = FiaCase("case", layout, **(settings | changes)).arguments()
-    return {name: to_torch(value) for name, value in made.items()}
-
-
-def split(arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    rest = dict(arguments)
-    return tuple(rest.pop(name) for name in ("query", "key", "value")), rest
 
 
 def test_schema_and_signature_are_the_documents() -> None:
@@ -80,11 +66,11 @@ def test_schema_and_signature_are_the_documents() -> None:
 
 
 OPCHECK_CASES = {
-    "dense": case(return_softmax_lse=False),
-    "lse": case(),
-    "causal-bf16": case("BSND", dtype="bfloat16", sparse_mode=3, mask_shape="SS"),
-    "mask": case("BSH", mask_shape="SS", mask_dtype="uint8"),
-    "transposed": case("BNSD_BSND", actual_seq_qlen=None, actual_seq_kvlen=None),
+    "dense": small_call(return_softmax_lse=False),
+    "lse": small_call(),
+    "causal-bf16": small_call("BSND", dtype="bfloat16", sparse_mode=3, mask_shape="SS"),
+    "mask": small_call("BSH", mask_shape="SS", mask_dtype="uint8"),
+    "transposed": small_call("BNSD_BSND", actual_seq_qlen=None, actual_seq_kvlen=None),
 }
 
 
@@ -104,7 +90,7 @@ def test_opcheck(name: str) -> None:
 
 
 def test_opcheck_of_the_other_overloads() -> None:
-    arguments = case()
+    arguments = small_call()
     out, lse = torch.zeros(2, 4, 20, 32, dtype=torch.float16), torch.zeros(2, 4, 20, 1)
     passes_opcheck(packet.out, arguments | {"attention_out": out, "softmax_lse": lse})
     # The other check compares bytes, and a workspace's bytes are nobody's.
@@ -112,7 +98,7 @@ def test_opcheck_of_the_other_overloads() -> None:
 
 
 def test_opcheck_with_tensors_that_require_grad() -> None:
-    arguments = case()
+    arguments = small_call()
     arguments["query"] = arguments["query"].clone().requires_grad_()
     # Without the check that takes the gradient: there is none (test_api_odd_tensors).
     passes_opcheck(packet.default, arguments, test_utils=SHAPES_ONLY)
@@ -121,7 +107,7 @@ def test_opcheck_with_tensors_that_require_grad() -> None:
 @pytest.mark.parametrize("return_softmax_lse", [True, False])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_fakes_agree_with_the_kernel(layout: str, return_softmax_lse: bool) -> None:
-    arguments = case(layout, return_softmax_lse=return_softmax_lse)
+    arguments = small_call(layout, return_softmax_lse=return_softmax_lse)
     real = packet(**arguments)
     with FakeTensorMode() as mode:
         fake_arguments = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
@@ -134,7 +120,7 @@ def test_fakes_agree_with_the_kernel(layout: str, return_softmax_lse: bool) -> N
 
 
 def test_fakes_refuse_what_the_kernel_refuses() -> None:
-    arguments = case(query_length=20) | {"sparse_mode": 9}
+    arguments = small_call(query_length=20) | {"sparse_mode": 9}
     with pytest.raises(RuntimeError) as real:
         packet(**arguments)
     meta = {n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
@@ -168,7 +154,7 @@ def test_compile_fullgraph(operator: Any, backend: str, dynamic: bool) -> None:
 
 def test_lengths_as_a_tensor_break_the_graph_and_work() -> None:
     torch._dynamo.reset()
-    positional, keywords = split(case())
+    positional, keywords = split(small_call())
     expected = function(*positional, **keywords)[0]
     keywords.pop("actual_seq_kvlen")
 
@@ -180,7 +166,7 @@ def test_lengths_as_a_tensor_break_the_graph_and_work() -> None:
 
 def test_compiled_graphs_see_the_simulator_context() -> None:
     torch._dynamo.reset()
-    arguments = case()
+    arguments = small_call()
     positional, keywords = split(arguments)
     compiled = torch.compile(lambda q, k, v: function(q, k, v, **keywords)[0], fullgraph=True)
     compiled(*positional)
@@ -190,7 +176,7 @@ def test_compiled_graphs_see_the_simulator_context() -> None:
 
 
 def test_export() -> None:
-    positional, keywords = split(case())
+    positional, keywords = split(small_call())
 
     class Layer(torch.nn.Module):
         def forward(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
@@ -202,7 +188,7 @@ def test_export() -> None:
 
 
 def test_out_variant_writes_the_callers_tensors() -> None:
-    arguments = case()
+    arguments = small_call()
     expected = packet(**arguments)
     workspace = max_workspace(**arguments)
     assert workspace.dtype == torch.uint8 and workspace.dim() == 1
@@ -213,7 +199,7 @@ def test_out_variant_writes_the_callers_tensors() -> None:
 
 
 def test_out_variant_leaves_an_unwanted_lse_alone() -> None:
-    arguments = case(return_softmax_lse=False)
+    arguments = small_call(return_softmax_lse=False)
     expected = packet(**arguments)[0]
     for placeholder in (torch.full((1,), 7.0, dtype=torch.float16), torch.empty(0), torch.full((1,), 7.0)):
         out = torch.empty(2, 4, 20, 32, dtype=torch.float16)
@@ -223,7 +209,7 @@ def test_out_variant_leaves_an_unwanted_lse_alone() -> None:
 
 
 def test_out_variant_refuses_what_does_not_fit() -> None:
-    arguments = case()
+    arguments = small_call()
     good = {"attention_out": torch.empty(2, 4, 20, 32).half(), "softmax_lse": torch.empty(2, 4, 20, 1)}
     room = torch.zeros(2, 4, 20, 64).half()
     bad: list[tuple[dict[str, torch.Tensor], str]] = [
@@ -241,7 +227,7 @@ def test_out_variant_refuses_what_does_not_fit() -> None:
 
 
 def test_max_workspace_serves_any_lengths() -> None:
-    arguments = case(batch=6, query_length=300, key_length=300, actual_seq_qlen=(1,), actual_seq_kvlen=(1,))
+    arguments = small_call(batch=6, query_length=300, key_length=300, actual_seq_qlen=(1,), actual_seq_kvlen=(1,))
     small = max_workspace(**arguments)
     longest = arguments | {"actual_seq_qlen": None, "actual_seq_kvlen": None}
     assert small.numel() == max_workspace(**longest).numel() > 0
@@ -252,7 +238,7 @@ def test_max_workspace_serves_any_lengths() -> None:
 
 def test_compiled_out_variant() -> None:
     torch._dynamo.reset()
-    positional, keywords = split(case())
+    positional, keywords = split(small_call())
 
     @torch.compile(fullgraph=True)
     def step(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, out: torch.Tensor, lse: torch.Tensor) -> Any:
@@ -268,7 +254,7 @@ def test_compiled_out_variant() -> None:
 def test_wrong_types_are_refused_by_the_schema() -> None:
     for changes in ({"sparse_mode": "3"}, {"num_query_heads": 4.5}, {"actual_seq_qlen": [1.5]}, {"input_layout": 3}):
         with pytest.raises((RuntimeError, TypeError), match=next(iter(changes))):
-            packet(**(case() | changes))
+            packet(**(small_call() | changes))
 
 
 def _random(*shape: int) -> torch.Tensor:

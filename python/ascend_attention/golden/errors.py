@@ -28,14 +28,18 @@ _SAME = (
 class GoldenError(ValueError):
     """The arguments contradict each other or mean nothing. ``argument`` names the one to look at."""
 
-    def __init__(self, argument: str, message: str) -> None:
-        super().__init__(f"golden model: {argument}: {message}")
+    def __init__(self, argument: str, message: str, owner: str = "golden model") -> None:
+        super().__init__(f"{owner}: {argument}: {message}")
         self.argument = argument
-        self._message = message
+        self._message, self._owner = message, owner
 
-    def __reduce__(self) -> tuple[type[GoldenError], tuple[str, str]]:
+    def of(self, owner: str) -> GoldenError:
+        """The same, told by a function that leans on the golden model."""
+        return type(self)(self.argument, self._message, owner)
+
+    def __reduce__(self) -> tuple[type[GoldenError], tuple[str, str, str]]:
         # The default would call it with the whole text alone; errors cross process borders in test runners and pools.
-        return type(self), (self.argument, self._message)
+        return type(self), (self.argument, self._message, self._owner)
 
 
 def suggesting(function: Function) -> Function:

@@ -132,7 +132,13 @@ class Kernel:
             None if costs is None else as_text(self.entry, "costs", costs),
         )
         if machine.soc not in _RUNS_ON:
-            refuse(self.entry, "soc", f"{machine.soc!r}, to check requests only", ", ".join(_RUNS_ON), rule="SOC")
+            refuse(
+                self.entry,
+                "soc",
+                f"{machine.soc!r}, to check requests only",
+                f"a processor that kernels run on, such as {_RUNS_ON[0]}",
+                rule="SOC",
+            )
         stall_seconds = self._stall_bound(stall_seconds)
         error = None
         try:
