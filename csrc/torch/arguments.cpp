@@ -2,6 +2,8 @@
 #include "torch/arguments.h"
 
 #include <exception>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "common/own_rules.h"
@@ -17,45 +19,48 @@ using torch::stable::Tensor;
 
 struct DTypeRow {
     ScalarType type;
+    DType dtype;
     const char* name;
 };
 
 // As Python spells them, so that a refusal reads the same at every door.
 constexpr DTypeRow kDTypes[] = {
-    {ScalarType::Half, "float16"},
-    {ScalarType::BFloat16, "bfloat16"},
-    {ScalarType::Float, "float32"},
-    {ScalarType::Double, "float64"},
-    {ScalarType::Char, "int8"},
-    {ScalarType::Byte, "uint8"},
-    {ScalarType::Short, "int16"},
-    {ScalarType::Int, "int32"},
-    {ScalarType::Long, "int64"},
-    {ScalarType::Bool, "bool"},
-    {ScalarType::UInt16, "uint16"},
-    {ScalarType::UInt32, "uint32"},
-    {ScalarType::UInt64, "uint64"},
-    {ScalarType::ComplexHalf, "complex32"},
-    {ScalarType::ComplexFloat, "complex64"},
-    {ScalarType::ComplexDouble, "complex128"},
-    {ScalarType::Float8_e5m2, "float8_e5m2"},
-    {ScalarType::Float8_e4m3fn, "float8_e4m3fn"},
-    {ScalarType::Float8_e5m2fnuz, "float8_e5m2fnuz"},
-    {ScalarType::Float8_e4m3fnuz, "float8_e4m3fnuz"},
+    {ScalarType::Half, DType::kFloat16, "float16"},
+    {ScalarType::BFloat16, DType::kBFloat16, "bfloat16"},
+    {ScalarType::Float, DType::kFloat32, "float32"},
+    {ScalarType::Double, DType::kFloat64, "float64"},
+    {ScalarType::Char, DType::kInt8, "int8"},
+    {ScalarType::Byte, DType::kUInt8, "uint8"},
+    {ScalarType::Short, DType::kInt16, "int16"},
+    {ScalarType::Int, DType::kInt32, "int32"},
+    {ScalarType::Long, DType::kInt64, "int64"},
+    {ScalarType::Bool, DType::kBool, "bool"},
+    {ScalarType::UInt16, DType::kOther, "uint16"},
+    {ScalarType::UInt32, DType::kOther, "uint32"},
+    {ScalarType::UInt64, DType::kUInt64, "uint64"},
+    {ScalarType::ComplexHalf, DType::kOther, "complex32"},
+    {ScalarType::ComplexFloat, DType::kOther, "complex64"},
+    {ScalarType::ComplexDouble, DType::kOther, "complex128"},
+    {ScalarType::Float8_e5m2, DType::kOther, "float8_e5m2"},
+    {ScalarType::Float8_e4m3fn, DType::kFloat8E4M3FN, "float8_e4m3fn"},
+    {ScalarType::Float8_e5m2fnuz, DType::kOther, "float8_e5m2fnuz"},
+    {ScalarType::Float8_e4m3fnuz, DType::kOther, "float8_e4m3fnuz"},
 };
+constexpr DTypeRow kNamelessDType = {ScalarType::Undefined, DType::kOther,
+                                     "a dtype without a name in torch's stable interface"};
 
-const char* DTypeNameOf(const Tensor& tensor) {
+const DTypeRow& DTypeOf(const Tensor& tensor) {
     try {
         const ScalarType type = tensor.scalar_type();
         for (const DTypeRow& row : kDTypes) {
             if (row.type == type) {
-                return row.name;
+                return row;
             }
         }
     } catch (const std::exception&) {
         // A type younger than the ABI version we target.
     }
-    return "a dtype without a name in torch's stable interface";
+    return kNamelessDType;
 }
 
 template <class Element>
@@ -79,6 +84,30 @@ constexpr LengthType kLengthTypes[] = {
     {"int64", &ElementsOf<std::int64_t>}, {"int32", &ElementsOf<std::int32_t>}, {"int16", &ElementsOf<std::int16_t>},
     {"int8", &ElementsOf<std::int8_t>},   {"uint8", &ElementsOf<std::uint8_t>},
 };
+
+struct DeleteList {
+    void operator()(StableListHandle list) const { torch_delete_list(list); }
+};
+using OwnedList = std::unique_ptr<std::remove_pointer_t<StableListHandle>, DeleteList>;
+
+// (Torch's own conversion makes a vector that grows as it goes, and then a copy of it.)
+Lengths ReadList(StableListHandle handle) {
+    const OwnedList list(handle);
+    std::size_t size = 0;
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_list_size(list.get(), &size));
+    Lengths lengths(size);
+    for (std::size_t i = 0; i < size; ++i) {
+        StableIValue length = 0;
+        STABLE_TORCH_ERROR_CODE_CHECK(torch_list_get_item(list.get(), i, &length));
+        lengths[i] = static_cast<std::int64_t>(length);
+    }
+    return lengths;
+}
+
+struct DeleteString {
+    void operator()(StringHandle text) const { torch_delete_string(text); }
+};
+using OwnedString = std::unique_ptr<std::remove_pointer_t<StringHandle>, DeleteString>;
 
 // "(2, 3)". (The host's own is not among what its library offers.)
 std::string SizesText(const Tensor& tensor) {
@@ -121,8 +150,9 @@ void RefuseUnreadable(const char* op, const std::string& name, const Tensor& ten
 
 TensorView ToView(const Tensor& tensor) {
     const auto sizes = tensor.sizes();
-    return doors::MakeTensorView(tensor.const_data_ptr(), DTypeNameOf(tensor), Shape(sizes.begin(), sizes.end()),
-                                 tensor.is_contiguous());
+    const DTypeRow& row = DTypeOf(tensor);
+    return {tensor.const_data_ptr(), row.dtype, Shape(sizes.begin(), sizes.end()), tensor.is_contiguous(),
+            row.dtype == DType::kOther ? row.name : ""};
 }
 
 Lengths ReadLengths(const char* op, const char* name, const Tensor& tensor) {
@@ -130,7 +160,7 @@ Lengths ReadLengths(const char* op, const char* name, const Tensor& tensor) {
     if (tensor.dim() != 1) {
         Refuse(op, own_rule::kLengths, name, "shape " + SizesText(tensor), "one dimension, one length per sequence");
     }
-    const std::string dtype = DTypeNameOf(tensor);
+    const std::string dtype = DTypeOf(tensor).name;
     for (const auto& [known, elements] : kLengthTypes) {
         if (dtype == known) {
             return elements(tensor);
@@ -138,6 +168,17 @@ Lengths ReadLengths(const char* op, const char* name, const Tensor& tensor) {
     }
     Refuse(op, own_rule::kLengths, name, dtype, "int64, int32, int16, int8 or uint8");
     return {};
+}
+
+// (Torch's own conversion never frees a string that it made.)
+template <>
+std::string StackReader::Read<std::string>() {
+    const OwnedString text(Read<StringHandle>());
+    std::size_t length = 0;
+    const char* characters = nullptr;
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_string_length(text.get(), &length));
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_string_c_str(text.get(), &characters));
+    return {characters, length};
 }
 
 void RequestReader::operator()(const char* name, OptionalTensor& field) {
@@ -159,7 +200,9 @@ void RequestReader::operator()(const char* name, OptionalTensor& field) {
 
 void RequestReader::operator()(const char* name, OptionalLengths& field) {
     if (overload_.lengths == LengthKind::kList) {
-        field = stack_.Read<std::optional<std::vector<std::int64_t>>>();
+        if (const auto list = stack_.Read<std::optional<StableListHandle>>()) {
+            field = ReadList(*list);
+        }
     } else if (auto tensor = stack_.Read<std::optional<Tensor>>()) {
         lengths_.push_back({name, std::move(*tensor), &field});
     }

@@ -112,6 +112,9 @@ private:
     StableIValue* next_;
 };
 
+template <>
+std::string StackReader::Read<std::string>();
+
 // Visitor that fills a request from the stack. Refuses nothing: there may be arguments left to take.
 class RequestReader {
 public:
@@ -139,6 +142,8 @@ private:
 
 template <class Request>
 void StackReader::ReadRequest(const Overload& overload, Arguments<Request>* arguments) {
+    constexpr std::size_t kUsual = 8;
+    arguments->tensors.reserve(kUsual);
     RequestReader reader(overload, this, &arguments->tensors, &arguments->lengths);
     VisitArguments(arguments->request, reader);
     if constexpr (kHasTensorLists<Request>) {

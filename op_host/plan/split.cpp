@@ -15,11 +15,10 @@ bool SameCost(const SequencePlan& a, const SequencePlan& b) {
            a.band_high == b.band_high && a.tile_rows == b.tile_rows;
 }
 
-// An upper bound is enough: it only limits a search.
-int64_t TileCostBound(const AttentionPlan& plan, const SequencePlan& sequence) {
+// Of a tile, without the fixed cost. An upper bound is enough: it only limits a search.
+int64_t TileKeysBound(const SequencePlan& sequence) {
     const int64_t band = int64_t(sequence.band_high) - sequence.band_low + 1;
-    return TileFixedCost(plan) +
-           std::max<int64_t>(0, std::min<int64_t>(sequence.key_length, band + sequence.tile_rows));
+    return std::min<int64_t>(sequence.key_length, band + sequence.tile_rows);
 }
 
 // Before a tile, or, with `keys` above 0, inside it: behind so many of the keys that it sees.
@@ -43,12 +42,14 @@ public:
         int64_t head_cost = 0;
         int64_t cost = 0;
         int64_t tiles = 0;
-        int64_t bound = 0;
+        int64_t longest = 0;
         for (size_t i = 0; i < count; ++i) {
             const SequencePlan& sequence = sequences[i];
             if (i == 0 || !SameCost(sequences[i - 1], sequence)) {  // batches often repeat one length
                 head_cost = TileCostSum(plan, sequence, sequence.tile_count);
-                bound = std::max(bound, TileCostBound(plan, sequence));
+                if (sequence.key_length > longest) {
+                    longest = std::max(longest, TileKeysBound(sequence));
+                }
             }
             head_cost_[i] = head_cost;
             cost_before_[i] = cost;
@@ -58,7 +59,7 @@ public:
         }
         cost_before_[count] = cost;
         tiles_before_[count] = tiles;
-        tile_bound_ = bound;
+        tile_bound_ = TileFixedCost(plan) + longest;
     }
 
     int64_t total_cost() const { return cost_before_.back(); }
