@@ -40,34 +40,38 @@ public:
         }
     }
 
-    // L1 -> L0A: NZ strips to ZZ, one instruction per 16 rows. `strip` is the first 16-column strip.
+    // L1 -> L0A: NZ strips to ZZ, one instruction per 16 rows. `strip` is the first 16-column strip. Of an operand that
+    // comes in parts these are the columns from `first` of `all`.
     __aicore__ inline void LoadLeft(int32_t l0, const AscendC::LocalTensor<T>& source, int32_t rows, int32_t strip,
-                                    int32_t columns) {
+                                    int32_t columns, int32_t first = 0, int32_t all = 0) {
         const int32_t row_fractals = CeilDiv(rows, kFractal);
         const int32_t column_fractals = CeilDiv(columns, kFractal);
+        const int32_t pitch = all > 0 ? CeilDiv(all, kFractal) : column_fractals;
         AscendC::LoadData2DParams params;
         params.repeatTimes = uint8_t(column_fractals);
         params.srcStride = uint16_t(row_fractals);
         for (int32_t i = 0; i < row_fractals; ++i) {
-            AscendC::LoadData(Left(l0)[i * column_fractals * kFractalElements],
+            AscendC::LoadData(Left(l0)[(i * pitch + first / kFractal) * kFractalElements],
                               source[(strip * row_fractals + i) * kFractalElements], params);
         }
     }
 
-    // L1 -> L0B for K: in NZ it is K^T in the ZN form of L0B, fractals in the same order, none transposed.
+    // L1 -> L0B for K: in NZ it is K^T in the ZN form of L0B, fractals in the same order, none transposed. The strips
+    // become those from `target` of the product.
     __aicore__ inline void LoadKeyRight(int32_t l0, const CubeOperand<T>& source, int32_t key, int32_t keys,
-                                        int32_t strip, int32_t strips) {
+                                        int32_t strip, int32_t strips, int32_t target = 0) {
         const int32_t key_fractals = CeilDiv(keys, kFractal);
+        const AscendC::LocalTensor<T> right = Right(l0)[target * key_fractals * kFractalElements];
         AscendC::LoadData2DParams params;
         params.srcStride = 1;
         if (key_fractals == source.fractals) {
             params.repeatTimes = uint8_t(strips * key_fractals);
-            AscendC::LoadData(Right(l0), source.data[strip * key_fractals * kFractalElements], params);
+            AscendC::LoadData(right, source.data[strip * key_fractals * kFractalElements], params);
             return;
         }
         params.repeatTimes = uint8_t(key_fractals);
         for (int32_t i = 0; i < strips; ++i) {
-            AscendC::LoadData(Right(l0)[i * key_fractals * kFractalElements],
+            AscendC::LoadData(right[i * key_fractals * kFractalElements],
                               source.data[((strip + i) * source.fractals + key / kFractal) * kFractalElements], params);
         }
     }

@@ -2,15 +2,15 @@
 // The schedule of wide heads (up to 512 channels, and 512 + 64 of latent attention). For step i of the tile walk:
 //
 //                 Lead(i)                    Follow(i - 1)
-//   cube core     S(i), first half of keys   P V(i - 1), first 256 channels; S(i), the rest; P V(i - 1), the rest
+//   cube core     S(i), pieces in front      P V(i - 1), first 256 channels; S(i), the rest; P V(i - 1), the rest
 //   vector cores  Output(i - 1), first 256   Output(i - 1), the rest
 //                 channels; Softmax(i)
 //
-// P V of a step begins half an S and half a P V after its S: time for softmax. Before P V(i - 1) the cube core has
-// waited for P of step i - 1, hence for the end of every earlier read of S(i - 2) by the vector cores. P of a row takes
-// the place of its scores: when S of step i + 1 comes there, P of step i - 1 has been fetched. The partial output has
-// one slot of 256 channels: the vector cores say when they have read it. Each slot less is memory that is not written
-// back to HBM.
+// From the last scores of a step to its P in L1 a softmax takes longer than half a step, so three of four pieces of the
+// next S come in front of its P V. Before P V(i - 1) the cube core has waited for P of step i - 1, hence for the end of
+// every earlier read of S(i - 2) by the vector cores. P of a row takes the place of its scores: when S of step i + 1
+// comes there, P of step i - 1 has been fetched. The partial output has one slot of 256 channels: the vector cores say
+// when they have read it. Each slot less is memory that is not written back to HBM.
 #pragma once
 
 #include "engine/prefill.h"
@@ -44,7 +44,7 @@ struct VectorWide {
             ++stages.begun;
         }
     }
-    // The first pass of the step before is there while the cube core is at the second half of this step's S.
+    // The first pass of the step before is there while the cube core is at the last piece of this step's S.
     __aicore__ static inline void Lead(Stages& stages, const TileStep& step) {
         if (step.step > 0) {
             Begin(stages, stages.before);

@@ -23,8 +23,11 @@ struct WideL1Memory {
 };
 static_assert(sizeof(WideL1Memory) <= 512 * 1024 - 256, "L1");
 
+// Of the pieces of a step's S those that come before P V of the step before.
+__aicore__ inline int32_t PiecesInFront(int32_t pieces) { return (3 * pieces + 2) / 4; }
+
 // Which granule comes when. In each round one tile of keys leads with S and the one before follows with P V:
-// S of the first half of the lead's pieces, P V for the first 256 channels, the rest of S, the rest of P V.
+// S of the pieces in front, P V for the first 256 channels, the rest of S, the rest of P V.
 class WideLoadOrder {
 public:
     __aicore__ inline WideLoadOrder(const KeyTileWalk& walk, const AttentionPlan& plan, bool values_are_keys)
@@ -58,13 +61,12 @@ public:
     __aicore__ inline bool IsKey() const { return phase_ == kFirstScores || phase_ == kLastScores; }
     __aicore__ inline const KeyTile& Tile() const { return IsKey() ? lead_ : follow_; }
     __aicore__ inline int32_t Piece() const {
-        return IsKey() ? (phase_ == kLastScores ? FirstHalf() : 0) + (index_ - 1) / key_parts_ : index_ - 1;
+        return IsKey() ? (phase_ == kLastScores ? FirstPieces() : 0) + (index_ - 1) / key_parts_ : index_ - 1;
     }
     // Which 256 channels.
     __aicore__ inline int32_t Part() const {
         return IsKey() ? (index_ - 1) % key_parts_ : (phase_ == kLastPartial ? 1 : 0);
     }
-    __aicore__ inline bool IsLastPart() const { return Part() == key_parts_ - 1; }
     // Whether it stays until P V.
     __aicore__ inline bool IsKept() const {
         return IsKey() && lead_is_kept_ && Piece() == PiecesOf(lead_) - 1 && Part() == 0;
@@ -72,7 +74,7 @@ public:
     // Whether a granule of a key tile stays: not of one with a single piece in the middle of the walk, since that of
     // the tile before is still there when it comes.
     __aicore__ inline bool IsKept(const KeyTile& tile, bool first) const {
-        return values_are_keys_ && (first || PiecesOf(tile) > 1);
+        return values_are_keys_ && (first || PiecesOf(tile) > PiecesInFront(PiecesOf(tile)));
     }
     // Whether it is the first K of its task.
     __aicore__ inline bool StartsTask() const {
@@ -95,13 +97,16 @@ private:
         return false;
     }
     __aicore__ inline static int32_t PiecesOf(const KeyTile& tile) { return CeilDiv(tile.end - tile.begin, kCubeStep); }
-    __aicore__ inline int32_t FirstHalf() const { return has_follow_ ? CeilDiv(PiecesOf(lead_), 2) : PiecesOf(lead_); }
+    __aicore__ inline int32_t FirstPieces() const {
+        const int32_t pieces = PiecesOf(lead_);
+        return has_follow_ ? PiecesInFront(pieces) : pieces;
+    }
     __aicore__ inline int32_t CountOf(int32_t phase) const {
         if (phase == kFirstScores) {
-            return has_lead_ ? FirstHalf() * key_parts_ : 0;
+            return has_lead_ ? FirstPieces() * key_parts_ : 0;
         }
         if (phase == kLastScores) {
-            return has_lead_ ? (PiecesOf(lead_) - FirstHalf()) * key_parts_ : 0;
+            return has_lead_ ? (PiecesOf(lead_) - FirstPieces()) * key_parts_ : 0;
         }
         if (phase == kFirstPartial) {  // the last piece is what was kept
             return has_follow_ ? PiecesOf(follow_) - (follow_is_kept_ ? 1 : 0) : 0;
@@ -185,7 +190,7 @@ public:
         AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kGranules + buffer);
         return Granule(buffer);
     }
-    // It has been used. The rope part that came with the last part of a piece is freed with it.
+    // It has been used.
     __aicore__ inline void Free() {
         FreeBuffer(loading_[used_++ % kWideGranules]);
         Prefetch();
@@ -201,7 +206,7 @@ public:
         Prefetch();
     }
 
-    // The rope part of the next piece of K, there with the last part of the piece.
+    // The rope part of the next piece of K, there with the first channels of the piece.
     __aicore__ inline AscendC::LocalTensor<T> NextRope() { return Rope(ropes_used_++ % kWideRopeBuffers); }
 
     // P of a step lies in its slot row by row, in the place of the scores.
@@ -258,8 +263,9 @@ private:
         free_[freed_++ % kWideGranules] = buffer;
     }
 
-    // Rope parts need no event of their own: heads with one have at least two parts of channels, so the wait for the
-    // granule that this one goes with came after the rope part of two pieces ago had been used.
+    // The rope part of a piece comes with its first channels: together with the last ones it would be late. It needs no
+    // event of its own: heads with one have two parts of channels, so when a buffer is free for the first channels, the
+    // last ones of two pieces ago have been used, and their rope part with them.
     __aicore__ inline void LoadKeys(int32_t buffer, const KeyTile& tile, int32_t key, int32_t keys) {
         if (order_.StartsTask()) {
             key_.MoveTo(tile, tile.sequence.key);
@@ -271,7 +277,7 @@ private:
         const int32_t strip = RoundUp(keys, kFractal);
         key_.ReadOnce(order_.IsKept() && FewReadKeys(tile));
         key_.Copy(Granule(buffer), strip, key, keys, channel, Min(channels_ - channel, kWideChannels));
-        if (plan_.rope_dim > 0 && order_.IsLastPart()) {
+        if (plan_.rope_dim > 0 && order_.Part() == 0) {
             key_rope_.Copy(Rope(ropes_loaded_++ % kWideRopeBuffers), strip, key, keys, 0, int32_t(plan_.rope_dim));
         }
     }

@@ -34,22 +34,23 @@ public:
         }
     }
 
-    // The first half of S of a step; all of it when no step precedes it. P of the step before is fetched on the way.
+    // The pieces of S in front; all of them when no step precedes. P of the step before is fetched before the last one.
     __aicore__ inline void Lead(const TileStep& step) {
         const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
         if (step.step == 0) {
             Scores(step, 0, pieces);
             ScoresAreWritten();
         } else {
-            const int32_t half = CeilDiv(pieces, 2);
-            Scores(step, 0, half - 1);
-            ScorePiece(step, half - 1, true);
+            const int32_t last = PiecesInFront(pieces) - 1;
+            Scores(step, 0, last);
+            FetchProbs(lead_);
+            ScorePiece(step, last);
         }
         lead_ = step;
         has_worked_ = true;
     }
 
-    // P V of a step, with the second half of S of the step that leads, if one does.
+    // P V of a step, with the rest of S of the step that leads, if one does.
     __aicore__ inline void Follow(const TileStep& step) {
         const bool leads = lead_.step != step.step;
         const int32_t passes = CeilDiv(int32_t(plan_.value_head_dim), kWideChannels);
@@ -59,7 +60,7 @@ public:
         PartialChannels(step, 0, passes);
         if (leads) {
             const int32_t pieces = CeilDiv(lead_.KeyCount(), kCubeStep);
-            Scores(lead_, CeilDiv(pieces, 2), pieces);
+            Scores(lead_, PiecesInFront(pieces), pieces);
             ScoresAreWritten();
         }
         for (int32_t pass = 1; pass < passes; ++pass) {
@@ -82,50 +83,67 @@ private:
 
     __aicore__ inline void Scores(const TileStep& step, int32_t begin, int32_t end) {
         for (int32_t piece = begin; piece < end; ++piece) {
-            ScorePiece(step, piece, false);
+            ScorePiece(step, piece);
         }
     }
 
-    // S of 128 keys, accumulated over the channels. `fetches`: P of the step before is fetched after the first part, so
-    // that it is there when the piece is done.
-    __aicore__ inline void ScorePiece(const TileStep& step, int32_t piece, bool fetches) {
+    // S of 128 keys, accumulated over the channels.
+    __aicore__ inline void ScorePiece(const TileStep& step, int32_t piece) {
         const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
         const int32_t rows = step.Rows().rows;
         const bool keeps = loads_.IsKept(step) && (piece + 1) * kCubeStep >= step.KeyCount();
-        const int32_t product = products_.NextProduct();
+        ScoreProduct score{products_.NextProduct(), rows, keys, 0, 0};
         for (int32_t begin = 0; begin < channels_; begin += kWideChannels) {
-            const CubeOperand<T> granule{loads_.Wait(), CeilDiv(keys, kFractal)};
-            const int32_t end = Min(begin + kWideChannels, channels_);
-            for (int32_t channel = begin; channel < end; channel += kCubeStep) {
-                ScoreProduct(product, rows, granule, keys, channel, channel - begin, Min(end - channel, kCubeStep));
-            }
-            if (end == channels_ && plan_.rope_dim > 0) {
-                const CubeOperand<T> rope{loads_.NextRope(), CeilDiv(keys, kFractal)};
-                ScoreProduct(product, rows, rope, keys, channels_, 0, int32_t(plan_.rope_dim));
+            const int32_t depth = Min(channels_ - begin, kWideChannels);
+            Multiply(score, {loads_.Wait(), CeilDiv(keys, kFractal)}, begin, depth);
+            if (begin + depth == channels_ && plan_.rope_dim > 0) {
+                Multiply(score, {loads_.NextRope(), CeilDiv(keys, kFractal)}, channels_, int32_t(plan_.rope_dim));
             }
             if (keeps && begin == 0) {
                 loads_.Keep();
             } else {
                 loads_.Free();
             }
-            if (fetches && begin == 0) {
-                FetchProbs(lead_);
-            }
         }
         if (step.last && (piece + 1) * kCubeStep >= step.KeyCount()) {
             loads_.FreeQuery();
         }
         const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(float));
-        products_.StoreProduct(product, scores_[slot + piece * kCubeStep], rows, keys, int32_t(plan_.tile_keys));
+        products_.StoreProduct(score.product, scores_[slot + piece * kCubeStep], rows, keys, int32_t(plan_.tile_keys));
     }
 
-    // `depth` channels: from `channel` of the query, from `offset` of `source`.
-    __aicore__ inline void ScoreProduct(int32_t product, int32_t rows, const CubeOperand<T>& source, int32_t keys,
-                                        int32_t channel, int32_t offset, int32_t depth) {
-        const int32_t l0 = products_.NextL0();
-        products_.LoadLeft(l0, loads_.Query(), rows, channel / kFractal, depth);
-        products_.LoadKeyRight(l0, source, 0, keys, offset / kFractal, depth / kFractal);
-        products_.Multiply(product, l0, rows, keys, depth, channel == 0);
+    // S of a piece of keys on its way: how many channels have come to L0, and in which buffer the last ones are.
+    struct ScoreProduct {
+        int32_t product;
+        int32_t rows;
+        int32_t keys;
+        int32_t channels;
+        int32_t l0;
+    };
+
+    // `depth` channels: from `channel` of the query, all of `source`. Blocks go over the ends of granules: while the
+    // unit is at one, the next comes to L0, and the rope part alone would be too short for that.
+    __aicore__ inline void Multiply(ScoreProduct& score, const CubeOperand<T>& source, int32_t channel, int32_t depth) {
+        const int32_t all = channels_ + int32_t(plan_.rope_dim);
+        const int32_t block = plan_.rope_dim > 0 ? kRopeBlock : kCubeStep;
+        for (int32_t done = 0; done < depth;) {
+            const int32_t first = score.channels % block;
+            const int32_t block_depth = Min(block, all - (score.channels - first));
+            const int32_t taken = Min(depth - done, block_depth - first);
+            if (first == 0) {
+                score.l0 = products_.NextL0();
+            }
+            products_.LoadLeft(score.l0, loads_.Query(), score.rows, (channel + done) / kFractal, taken, first,
+                               block_depth);
+            products_.LoadKeyRight(score.l0, source, 0, score.keys, done / kFractal, taken / kFractal,
+                                   first / kFractal);
+            done += taken;
+            score.channels += taken;
+            if (first + taken == block_depth) {
+                products_.Multiply(score.product, score.l0, score.rows, score.keys, block_depth,
+                                   score.channels == block_depth);
+            }
+        }
     }
 
     // Up to 256 channels of O_partial, accumulated over the keys.
@@ -176,6 +194,9 @@ private:
     __aicore__ inline void StorePartial(const TileStep& step, int32_t product, int32_t channel, int32_t columns) {
         products_.StoreProduct(product, partial_[channel], step.Rows().rows, columns, kWideChannels);
     }
+
+    // Divides 512 + 64 channels evenly.
+    static constexpr int32_t kRopeBlock = 96;
 
     const AttentionPlan& plan_;
     int32_t channels_;  // of query and key without their rope parts, in whole strips
