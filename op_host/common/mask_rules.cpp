@@ -46,16 +46,21 @@ Status CheckMaskDType(const MaskArguments& arguments, const char* rule) {
     return OkStatus();
 }
 
+std::string CompressedMaskHelp() {
+    return "The (2048, 2048) mask is ones above the diagonal, whatever the lengths: triu(ones((2048, 2048), "
+           "dtype=bool), "
+           "1), both functions of torch or both of numpy. Non-zero hides, and the content is not read.";
+}
+
 Status CheckCompressedMask(const MaskArguments& arguments, const char* rule) {
     const OptionalTensor& mask = arguments.mask;
     if (!mask || !IsCompressedMask(mask->shape)) {
         return Refusal(
             arguments.op, rule, "atten_mask", mask ? Concat("shape ", ShapeText(mask->shape)) : "none",
             Concat("(2048, 2048), (1, 2048, 2048) or (1, 1, 2048, 2048) with sparse_mode ", arguments.sparse_mode),
-            Concat(mask && !arguments.packed ? "A mask of (Q_S, KV_S) goes with sparse_mode 0 or 1. This one is always "
-                                             : "Always ",
-                   "ones above the diagonal, whatever the lengths: triu(ones((2048, 2048), dtype=bool), 1), both "
-                   "functions of torch or both of numpy. Non-zero hides, and the content is not read."));
+            mask && !arguments.packed
+                ? Concat("A mask of (Q_S, KV_S) goes with sparse_mode 0 or 1. ", CompressedMaskHelp())
+                : CompressedMaskHelp());
     }
     return OkStatus();
 }
@@ -80,7 +85,9 @@ Status CheckFullMask(const MaskArguments& arguments, const char* rule) {
             IsCompressedMask(shape)     ? "The (2048, 2048) mask that stands for any lengths goes with "
                                           "sparse_mode 2, 3 or 4."
             : rank == 4 && shape[1] > 1 ? "A mask has no axis of heads: all heads share it. Non-zero hides the pair."
-                                        : "Non-zero hides the pair.");
+            : rank >= 3 && shape[0] != 1 && shape[0] != arguments.batch
+                ? "Axis 0 is the batch: a mask has no axis of heads. Non-zero hides the pair."
+                : "Non-zero hides the pair.");
     }
     return OkStatus();
 }

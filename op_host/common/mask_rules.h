@@ -30,6 +30,8 @@ bool IsCompressedMask(const Shape& shape);
 Status CheckMaskDType(const MaskArguments& arguments, const char* rule);
 // Given, in one of the compressed shapes.
 Status CheckCompressedMask(const MaskArguments& arguments, const char* rule);
+// How to make that mask, as help.
+std::string CompressedMaskHelp();
 // (Q_S, KV_S), (1 or B, Q_S, KV_S) or (1 or B, 1, Q_S, KV_S); the last two may be larger.
 Status CheckFullMask(const MaskArguments& arguments, const char* rule);
 // Given with sparse_mode 1.

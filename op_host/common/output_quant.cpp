@@ -60,8 +60,9 @@ Status CheckPseShape(const PseArguments& arguments, const char* rule) {
         return OkStatus();
     }
     return Refusal(arguments.op, rule, "pse_shift", Concat("shape ", ShapeText(shape)),
-                   Concat("(1 or ", arguments.batch, ", ", arguments.heads, ", at least ", arguments.query_length,
-                          ", at least ", arguments.key_length, ")"));
+                   Concat(arguments.batch == 1 ? "(1" : Concat("(1 or ", arguments.batch), ", ", arguments.heads,
+                          ", at least ", arguments.query_length, ", at least ", arguments.key_length, ")"),
+                   shape.size() == 3 ? "It has four axes; one bias for all sequences begins with 1." : "");
 }
 
 Status CheckPseDType(const PseArguments& arguments, const char* rule) {

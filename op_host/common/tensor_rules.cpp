@@ -79,7 +79,9 @@ Status CheckRank(const char* op, const char* rule, const NamedTensor& tensor, in
                        Concat(rank, " dimensions for ", layout_argument, " ", layout),
                        layout == "BSH" && shape.size() == 4
                            ? Concat(layout_argument, " is none or BSH; BSND and BNSD have 4 dimensions.")
-                           : "");
+                       : rank == 3 && shape.size() == 4 ? "BSND and BNSD have 4 dimensions."
+                       : rank == 4 && shape.size() == 3 ? "(B, S, N*D) is BSH, and packed tokens (T, N, D) are TND."
+                                                        : "");
     }
     return OkStatus();
 }

@@ -54,7 +54,10 @@ Status CheckPackedMask(const Scene& scene) {
     if (!(mode == 0 && !mask) && !(mode == 3 && mask) && !(band && mask) && !one_row_causal) {
         return Refuse("FIA-C137", "sparse_mode", Concat(mode, mask ? " with atten_mask" : " without atten_mask"),
                       Concat("0 without atten_mask, 3 with it", scene.head_dim != 512 ? ", 4 with it" : "",
-                             " for input_layout ", scene.layout->name));
+                             " for input_layout ", scene.layout->name),
+                      (mode == 3 || band) && !mask ? CompressedMaskHelp()
+                                                   : Concat("Packed sequences take no mask of their own: 3 is causal",
+                                                            scene.head_dim != 512 ? ", 4 a band." : "."));
     }
     return mask ? CheckCompressedMask(MaskOf(scene), "FIA-C43") : OkStatus();
 }

@@ -26,7 +26,10 @@ Status CheckPackedMask(const Scene& scene) {
     const bool mask = scene.request.atten_mask.has_value();
     if (!(mode == 0 && !mask) && !((mode == 3 || mode == 4) && mask)) {
         return Refuse("PFA-C24", "sparse_mode", Concat(mode, mask ? " with atten_mask" : " without atten_mask"),
-                      "0 without atten_mask, 3 or 4 with it, for input_layout TND");
+                      "0 without atten_mask, 3 or 4 with it, for input_layout TND",
+                      (mode == 3 || mode == 4) && !mask
+                          ? CompressedMaskHelp()
+                          : "Packed sequences take no mask of their own: 3 is causal, 4 a band.");
     }
     if (mode == 0) {
         return OkStatus();

@@ -35,6 +35,9 @@ _SAME = (
     ("attn_bias", "pse", "pse_shift"),
     ("sinks", "learnable_sink"),
     ("kv_heads", "num_key_value_heads"),
+    ("cu_seqlens_q", "actual_seq_lengths", "actual_seq_qlen"),
+    ("cu_seqlens_k", "actual_seq_lengths_kv", "actual_seq_kvlen"),
+    ("cu_seqlens_kv", "actual_seq_lengths_kv", "actual_seq_kvlen"),
 )
 # Of the older version of FIA alone.
 _GONE = {
@@ -48,6 +51,30 @@ _GONE = {
         ),
         "nothing takes its place: version 2 has no such argument",
     ),
+}  # fmt: skip
+
+_FIA = "npu_fused_infer_attention_score_v2 has it"
+# What other libraries' attention, or another operator here, has: how to say it; ``with`` an argument that has to be
+# there for the advice to mean something.
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("is_causal", "causal"),
+        ("sparse_mode", "causal is sparse_mode=3 (from the last query and key) or 2, with the (2048, 2048) atten_mask"),
+    ),
+    **dict.fromkeys(
+        ("window_size", "window", "sliding_window"),
+        ("sparse_mode", "a window is sparse_mode=4 with pre_tokens and next_tokens"),
+    ),
+    **dict.fromkeys(("dropout_p", "dropout"), ("query", "these operators are for inference, without dropout")),
+    "enable_gqa": ("num_key_value_heads", "grouped heads are num_key_value_heads"),
+    **dict.fromkeys(
+        (
+            "block_table", "block_size", "query_rope", "key_rope", "learnable_sink", "inner_precise",
+            "return_softmax_lse", "softmax_lse_flag", "softmax_lse",
+        ),
+        ("num_heads", _FIA),
+    ),
+    "atten_mask": ("block_sparse_mask", "which blocks are seen is said by block_sparse_mask"),
 }  # fmt: skip
 
 
@@ -65,10 +92,19 @@ def suggestion(unknown: str, known: Iterable[str]) -> str:
     if unknown in _GONE and "dequant_scale_key" in known:
         return f"; here {_GONE[unknown]}"
     others = [name for same in _SAME if unknown in same for name in same]
-    meant = [name for name in others if name in known]
+    meant = [name for name in dict.fromkeys(others) if name in known]
+    if not meant and unknown in _ELSEWHERE and _ELSEWHERE[unknown][0] in known:
+        return f"; {_ELSEWHERE[unknown][1]}"
     if not others:
         meant = difflib.get_close_matches(unknown, known, n=1)
     return f"; did you mean {' and '.join(repr(name) for name in meant)}?" if meant else ""
+
+
+def no_attribute(module: str, name: str, known: Iterable[str]) -> str:
+    """What an AttributeError says of a name that a module has not."""
+    near = [] if name.startswith("_") else difflib.get_close_matches(name, known, n=1)
+    hint = version_1_help(name) or (f"; did you mean {near[0]!r}?" if near else "")
+    return f"module {module!r} has no attribute {name!r}{hint}"
 
 
 def unknown_argument(known: Mapping[str, Any], given: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from ascend_attention import _core
 from ascend_attention._arguments import as_text, refuse
@@ -174,6 +174,10 @@ class simulator(_Block[SimulatorRun]):
 
     def _given(self, settings: _core.CallSettings) -> SimulatorRun:
         return SimulatorRun(settings)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = f"; with simulator(...) as run: ... gives it, as run.{name}" if hasattr(SimulatorRun, name) else ""
+        raise AttributeError(f"'simulator' object has no attribute {name!r}{hint}")
 
     def _again(self) -> simulator:
         return simulator(self._soc, self._mode, self._costs)

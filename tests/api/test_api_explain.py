@@ -235,8 +235,25 @@ def test_wrong_arguments_are_type_errors_of_the_operator() -> None:
         check("block_sparse_attention_v2", 1, 2, 3, input_layout="TND")
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'dequant_scale_key'$"):  # no near miss instead
         ascend_attention.npu_prompt_flash_attention(1, 2, 3, dequant_scale_key=4)
+    for call, name, advice in (
+        (function, "is_causal", "causal is sparse_mode=3 "),
+        (function, "dropout_p", "these operators are for inference"),
+        (function, "cu_seqlens_k", "did you mean 'actual_seq_kvlen'?"),
+        (ascend_attention.npu_prompt_flash_attention, "block_table", "npu_fused_infer_attention_score_v2 has it"),
+        (ascend_attention.npu_prompt_flash_attention, "softmax_lse_flag", "npu_fused_infer_attention_score_v2 has it"),
+        (ascend_attention.npu_block_sparse_attention, "atten_mask", "which blocks are seen is said by block_sparse"),
+    ):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'; {re.escape(advice)}"):
+            call(1, 2, 3, **{name: 4})
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):
         check(OPERATOR, colour=4)
+    for name, advice in (
+        ("npu_fused_infer_attention_score", "is version 1, and here is"),
+        ("npu_promt_flash_attention", "did you mean 'npu_prompt_flash_attention'"),
+        ("__path_of_nothing__", "has no attribute '__path_of_nothing__'$"),
+    ):
+        with pytest.raises(AttributeError, match=advice):
+            getattr(ascend_attention, name)
     with pytest.raises(AttentionError, match="; did you mean 'npu_fused_infer_attention_score_v2'"):
         check("npu_fused_infer_atention_score_v2", **arguments())
     with pytest.raises(AttentionError, match=r"npu_block_sparse_attention \[OPERATOR, code"):

@@ -292,6 +292,17 @@ def test_a_block_inherits_what_it_does_not_say(blocks: list[dict[str, str]], cha
     assert {name: getattr(settings, name) for name in DEFAULT} == DEFAULT | changed
 
 
+def test_a_block_without_as_says_where_the_report_is() -> None:
+    block = ascend_attention.simulator()
+    with (
+        block,
+        pytest.raises(AttributeError, match=r"no attribute 'report'; with simulator\(\.\.\.\) as run: \.\.\. gives it"),
+    ):
+        block.report  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
+        block.colour  # noqa: B018
+
+
 def test_costs_without_timed_mode_are_refused_where_the_block_is_entered() -> None:
     block = ascend_attention.simulator(costs="documented")
     with pytest.raises(AttentionError, match="costs: given 'documented' with mode 'fast'; allowed: with mode 'timed'"):
