@@ -34,13 +34,19 @@ const char* TransposedLayout(const Layout& layout) {
 }
 
 // A copy of a cache is dear: what needs none comes first.
-std::string ContiguousHelp(const std::string& name, const Placement& placement) {
-    const bool keys = name.rfind("key", 0) == 0 || name.rfind("value", 0) == 0;
+std::string ContiguousHelp(const std::string& name, const Shape& shape, const Placement& placement) {
+    const bool rope = name == "query_rope" || name == "key_rope";
+    const bool keys = !rope && (name.rfind("key", 0) == 0 || name.rfind("value", 0) == 0);
+    const bool latent = (keys || name == "query") && !shape.empty() && shape.back() == 512;
     std::string help = "A kernel is given an address and a shape, no strides.";
     const char* other = TransposedLayout(*placement.layout);
-    if (keys && placement.paged) {
+    if (rope || latent) {
+        help += " A slice of the last axis has gaps: keep what rope is in, and the rest, in tensors of their own.";
+    }
+    const bool transposed = shape.size() == 4;  // as far as can be told
+    if (transposed && keys && placement.paged) {
         help += " Blocks of (block_size, N, D) need no transpose: view them as (blocks, block_size, N * D).";
-    } else if (other != nullptr && (keys || name == "query")) {
+    } else if (transposed && other != nullptr && (keys || name == "query")) {
         help += Concat(" If this is a transpose, give the tensor as it was before, in layout ", other, ".");
     }
     if (keys) {
@@ -59,7 +65,7 @@ void MemoryCheck::operator()(const char* name, const OptionalTensor& tensor) {
     }
     if (!tensor->contiguous) {
         status_ = Refusal(op_, contiguous_rule_, name, "a non-contiguous tensor", "a contiguous tensor",
-                          ContiguousHelp(name, placement_));
+                          ContiguousHelp(name, tensor->shape, placement_));
         return;
     }
     const Shape& shape = tensor->shape;

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ascend_attention.precision
-from ascend_attention.precision import POLICIES, CallReport, compare
+from ascend_attention.precision import POLICIES, CallReport, compare, compare_fused_infer_attention_score_v2
 
 
 def test_numbers() -> None:
@@ -158,6 +158,11 @@ def test_shape_and_dtype_are_checked() -> None:
         compare(np.zeros(3, np.float16), np.zeros(4), np.zeros(4))
     with pytest.raises(ValueError, match="no policy"):
         compare(np.zeros(3, np.int16), np.zeros(3), np.zeros(3))
+
+
+def test_a_result_is_a_pair_or_one_array() -> None:
+    with pytest.raises(ValueError, match=r"actual: given 1 results; allowed: \(attention_out, softmax_lse\)"):
+        compare_fused_infer_attention_score_v2((np.zeros(1),), *[np.zeros(1)] * 3)
 
 
 def test_empty() -> None:

@@ -22,9 +22,8 @@ def compare_fused_infer_attention_score_v2(
     NumPy arrays or torch tensors. Without return_softmax_lse, softmax_lse has to be the one zero of the document.
     """
     if isinstance(actual, (tuple, list)) and len(actual) != 2:
-        raise ValueError(
-            f"actual has {len(actual)} results; allowed: (attention_out, softmax_lse), or attention_out alone"
-        )
+        allowed = "(attention_out, softmax_lse), or attention_out alone"
+        raise ValueError(f"precision.compare: actual: given {len(actual)} results; allowed: {allowed}")
     out, lse = actual if isinstance(actual, (tuple, list)) else (actual, None)
     out, lse = as_numpy(out), as_numpy(lse)
     inputs = [as_numpy(x) for x in (query, key, value)]
