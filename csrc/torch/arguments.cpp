@@ -104,11 +104,6 @@ Lengths ReadList(StableListHandle handle) {
     return lengths;
 }
 
-struct DeleteString {
-    void operator()(StringHandle text) const { torch_delete_string(text); }
-};
-using OwnedString = std::unique_ptr<std::remove_pointer_t<StringHandle>, DeleteString>;
-
 // "(2, 3)". (The host's own is not among what its library offers.)
 std::string SizesText(const Tensor& tensor) {
     std::string text = "(";
@@ -168,17 +163,6 @@ Lengths ReadLengths(const char* op, const char* name, const Tensor& tensor) {
     }
     Refuse(op, own_rule::kLengths, name, dtype, "int64, int32, int16, int8 or uint8");
     return {};
-}
-
-// (Torch's own conversion never frees a string that it made.)
-template <>
-std::string StackReader::Read<std::string>() {
-    const OwnedString text(Read<StringHandle>());
-    std::size_t length = 0;
-    const char* characters = nullptr;
-    STABLE_TORCH_ERROR_CODE_CHECK(torch_string_length(text.get(), &length));
-    STABLE_TORCH_ERROR_CODE_CHECK(torch_string_c_str(text.get(), &characters));
-    return {characters, length};
 }
 
 void RequestReader::operator()(const char* name, OptionalTensor& field) {

@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -112,8 +114,19 @@ private:
     StableIValue* next_;
 };
 
+// (Torch's own conversion never frees a string that it made.)
 template <>
-std::string StackReader::Read<std::string>();
+inline std::string StackReader::Read<std::string>() {
+    struct DeleteString {
+        void operator()(StringHandle text) const { torch_delete_string(text); }
+    };
+    const std::unique_ptr<std::remove_pointer_t<StringHandle>, DeleteString> text(Read<StringHandle>());
+    std::size_t length = 0;
+    const char* characters = nullptr;
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_string_length(text.get(), &length));
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_string_c_str(text.get(), &characters));
+    return {characters, length};
+}
 
 // Visitor that fills a request from the stack. Refuses nothing: there may be arguments left to take.
 class RequestReader {
