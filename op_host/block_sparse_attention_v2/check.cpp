@@ -42,8 +42,7 @@ Status CheckLayouts(Scene& scene) {
     } rows[] = {{"q_input_layout", request.q_input_layout}, {"kv_input_layout", request.kv_input_layout}};
     for (const auto& row : rows) {
         if (row.given != "TND" && row.given != "BNSD" && row.given != "BSND") {
-            return Refuse("BSA-C4", row.name, Quoted(row.given), kLayouts,
-                          LayoutHelp(row.given, kBlockSparseAttentionV2));
+            return Refuse("BSA-C4", row.name, Quoted(row.given), kLayouts, LayoutHelp(row.given));
         }
     }
     if (request.q_input_layout != request.kv_input_layout) {

@@ -63,7 +63,7 @@ const Layout* FindLayout(const std::string& name) {
     return nullptr;
 }
 
-std::string LayoutHelp(const std::string& name, const char* op) {
+std::string LayoutHelp(const std::string& name) {
     std::string capitals = name;
     for (char& letter : capitals) {
         letter = letter >= 'a' && letter <= 'z' ? char(letter - 'a' + 'A') : letter;
@@ -76,7 +76,7 @@ std::string LayoutHelp(const std::string& name, const char* op) {
         return Concat("Write it in capitals: '", capitals, "'.");
     }
     if (layout->token_packed()) {
-        return Concat("Of the token-packed layouts ", op, " has TND only.");
+        return "Of the token-packed layouts this operator has TND only.";
     }
     return name == "BSH" ? "BSH is a view of BSND: split its last axis into (N, D)."
                          : Concat(name, " is a layout of npu_fused_infer_attention_score_v2.");

@@ -36,7 +36,7 @@ Shape ShapeOf(AxisOrder order, const Axes& axes);
 const Layout* FindLayout(const std::string& name);
 // "BSH, BSND, ..." for error texts.
 std::string LayoutNames();
-// Help for a name that is not a layout of `op`: capital letters, another operator's layout; else "".
-std::string LayoutHelp(const std::string& name, const char* op);
+// Help for a name that an operator does not list: capital letters, another operator's layout; else "".
+std::string LayoutHelp(const std::string& name);
 
 }  // namespace ascend_attention

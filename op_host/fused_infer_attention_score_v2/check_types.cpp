@@ -11,7 +11,7 @@ Status CheckLayoutName(Scene& scene) {
     scene.layout = FindLayout(scene.request.input_layout);
     if (scene.layout == nullptr) {
         return Refuse("FIA-C7", "input_layout", Quoted(scene.request.input_layout), LayoutNames(),
-                      LayoutHelp(scene.request.input_layout, kFusedInferAttentionScoreV2));
+                      LayoutHelp(scene.request.input_layout));
     }
     return OkStatus();
 }

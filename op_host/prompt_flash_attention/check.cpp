@@ -49,8 +49,7 @@ Status CheckLayout(Scene& scene) {
     const bool listed = name == "BSH" || name == "BSND" || name == "BNSD" || name == "BNSD_BSND";
     if (!listed && (name != "TND" || scene.cards())) {
         return Refuse("PFA-C3", "input_layout", Quoted(name),
-                      Concat("BSH, BSND, BNSD, BNSD_BSND", scene.cards() ? "" : ", TND"),
-                      LayoutHelp(name, kPromptFlashAttention));
+                      Concat("BSH, BSND, BNSD, BNSD_BSND", scene.cards() ? "" : ", TND"), LayoutHelp(name));
     }
     scene.layout = FindLayout(name);
     return OkStatus();
