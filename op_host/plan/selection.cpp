@@ -10,16 +10,13 @@
 namespace ascend_attention {
 namespace {
 
-// Bits of a list are made by comparisons of 128 values.
-constexpr int64_t kListStep = 128;
-constexpr int64_t kWordBits = 64;
 constexpr int64_t kVectorCores = 2;  // of an AI core
 constexpr int64_t kAlignment = 512;
 
 int64_t ListWords(int64_t blocks) { return RoundUp(std::max<int64_t>(blocks, 1), kListStep) / kWordBits; }
 
 uint64_t ListBytes(int64_t lists, int64_t words, int64_t cores) {
-    return uint64_t(lists) * uint64_t(words) * 8 + uint64_t(RoundUp(lists, 2)) * 4 + uint64_t(cores * kVectorCores) * 8;
+    return ListCostsBegin(uint64_t(lists), uint64_t(words)) + uint64_t(cores * kVectorCores) * sizeof(uint64_t);
 }
 
 }  // namespace

@@ -9,17 +9,15 @@
 
 namespace ascend_attention {
 
-constexpr int32_t kWordBits = 64;
-
 class KeyLists {
 public:
     __aicore__ inline KeyLists(const AttentionPlan& plan, const KernelArguments& arguments) {
         const uint64_t count = plan.selected.list_count;
-        const uint64_t keys = count * plan.selected.list_words * sizeof(uint64_t);
+        const uint64_t words = plan.selected.list_words;
         GM_ADDR lists = Address(plan, arguments);
         bits_.SetGlobalBuffer(reinterpret_cast<__gm__ uint64_t*>(lists));
-        keys_.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(lists + keys));
-        costs_.SetGlobalBuffer(reinterpret_cast<__gm__ uint64_t*>(lists + keys + (count + 1) / 2 * sizeof(uint64_t)));
+        keys_.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(lists + ListKeysBegin(count, words)));
+        costs_.SetGlobalBuffer(reinterpret_cast<__gm__ uint64_t*>(lists + ListCostsBegin(count, words)));
     }
 
     __aicore__ inline static GM_ADDR Address(const AttentionPlan& plan, const KernelArguments& arguments) {
@@ -41,7 +39,8 @@ private:
     AscendC::GlobalTensor<uint64_t> costs_;
 };
 
-// The lists that one of `cores` vector cores makes: neighbours, an even number, so that pairs stay together.
+// The lists that one of `cores` vector cores makes: neighbours, an even number. So pairs of blocks that may share loads
+// stay together where heads have an even number of lists; elsewhere some are parted, and then load each for itself.
 struct ListChunk {
     uint32_t begin;
     uint32_t end;

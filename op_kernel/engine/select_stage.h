@@ -12,7 +12,6 @@
 namespace ascend_attention {
 
 constexpr int32_t kMapBytes = 16384;  // of the map, at a time
-constexpr int32_t kListStep = 128;    // bits of a list are whole comparisons of half
 
 struct SelectMemory {
     uint8_t map[kMapBytes];
@@ -149,8 +148,7 @@ private:
         const int32_t words = width_ / kWordBits;
         const int32_t block = (rows.block + row) % rows.head_lists;
         // The row tiles before and after this block's begin are a pair when the first one has an even number.
-        const bool pairs =
-            row > 0 && parts_ == 1 && block > 0 && CeilDiv(sequence.block_rows, sequence.tile_rows) * block % 2 == 1;
+        const bool pairs = row > 0 && parts_ == 1 && block > 0 && TilesOfWholeBlock(sequence) * block % 2 == 1;
         const int32_t last = blocks - 1 - column;
         int32_t selected = 0;
         int32_t missing = 0;

@@ -83,8 +83,7 @@ private:
             const int32_t tiles = TilesOfBlock(sequence, block);
             const int64_t skipped = before >= cost ? 0 : (cost - before + tile_cost - 1) / tile_cost;
             if (skipped < tiles) {
-                place.tile = uint32_t(block * ((sequence.block_rows + sequence.tile_rows - 1) / sequence.tile_rows)) +
-                             uint32_t(skipped);
+                place.tile = uint32_t(block * TilesOfWholeBlock(sequence)) + uint32_t(skipped);
                 place.number = sequence.first_tile + place.head * uint32_t(sequence.tile_count) + place.tile;
                 return place;
             }

@@ -51,6 +51,13 @@ struct SelectedKeys {
     uint32_t list_count;
     uint32_t list_words;  // even
 };
+constexpr int32_t kWordBits = 64;
+constexpr int32_t kListStep = 128;  // the bits of a list are whole comparisons of half
+// Bytes from the bits of the first list to what follows them.
+constexpr uint64_t ListKeysBegin(uint64_t count, uint64_t words) { return count * words * sizeof(uint64_t); }
+constexpr uint64_t ListCostsBegin(uint64_t count, uint64_t words) {
+    return ListKeysBegin(count, words) + (count + 1) / 2 * sizeof(uint64_t);
+}
 constexpr int32_t kSameList = int32_t(1) << 30;  // only set where the pair of row tiles that share loads needs it
 
 struct AttentionPlan {

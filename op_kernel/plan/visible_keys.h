@@ -86,13 +86,18 @@ struct SelectedRows {
     int32_t count;
 };
 
+// All blocks of a head but the last, which may be a shorter one, have as many tiles.
+__aicore__ inline int32_t TilesOfWholeBlock(const SequencePlan& sequence) {
+    return (sequence.block_rows + sequence.tile_rows - 1) / sequence.tile_rows;
+}
+
 __aicore__ inline int32_t TilesOfBlock(const SequencePlan& sequence, int32_t block) {
     const int32_t left = sequence.query_length - block * sequence.block_rows;
     return ((left < sequence.block_rows ? left : sequence.block_rows) + sequence.tile_rows - 1) / sequence.tile_rows;
 }
 
 __aicore__ inline SelectedRows SelectedRowsOfTile(const SequencePlan& sequence, int32_t tile) {
-    const int32_t per_block = (sequence.block_rows + sequence.tile_rows - 1) / sequence.tile_rows;
+    const int32_t per_block = TilesOfWholeBlock(sequence);
     SelectedRows rows;
     rows.block = tile / per_block;
     const int32_t in_block = tile % per_block * sequence.tile_rows;
