@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "common/own_rules.h"
 #include "common/text.h"
 
 namespace ascend_attention {
@@ -59,6 +60,19 @@ std::string ContiguousHelp(const std::string& name, const Shape& shape, const Pl
 
 }  // namespace
 
+int64_t MisalignedBytes(const TensorView& tensor) {
+    const uintptr_t bytes = uintptr_t(SizeOf(tensor.dtype));
+    return bytes == 0 ? 0 : int64_t(reinterpret_cast<uintptr_t>(tensor.data) % bytes);
+}
+
+Status RefuseMisaligned(const char* op, const std::string& name, const TensorView& tensor) {
+    const int64_t bytes = SizeOf(tensor.dtype);
+    return Refusal(op, own_rule::kMemory, name,
+                   Concat("an address that is ", MisalignedBytes(tensor), " bytes above a multiple of ", bytes),
+                   Concat("a multiple of ", bytes, ", the size of an element"),
+                   "NumPy: array.copy(), of a view into bytes.");
+}
+
 void MemoryCheck::operator()(const char* name, const OptionalTensor& tensor) {
     if (!tensor || !status_.ok()) {
         return;
@@ -66,6 +80,10 @@ void MemoryCheck::operator()(const char* name, const OptionalTensor& tensor) {
     if (!tensor->contiguous) {
         status_ = Refusal(op_, contiguous_rule_, name, "a non-contiguous tensor", "a contiguous tensor",
                           ContiguousHelp(name, tensor->shape, placement_));
+        return;
+    }
+    if (MisalignedBytes(*tensor) != 0) {
+        status_ = RefuseMisaligned(op_, name, *tensor);
         return;
     }
     const Shape& shape = tensor->shape;

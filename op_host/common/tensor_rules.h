@@ -18,6 +18,11 @@ struct NamedTensor {
 
 // 161001 for the first that was not given.
 Status CheckGiven(const char* op, const char* rule, std::initializer_list<NamedTensor> tensors);
+// How far the data lies above a multiple of an element's size; 0 where there is none. The scalar unit of a device, and
+// the host, read whole elements at such multiples only.
+int64_t MisalignedBytes(const TensorView& tensor);
+// Of a tensor of which that is not 0.
+Status RefuseMisaligned(const char* op, const std::string& name, const TensorView& tensor);
 // `rank` dimensions.
 Status CheckRank(const char* op, const char* rule, const NamedTensor& tensor, int rank,
                  const std::string& layout_argument, const std::string& layout);
@@ -42,8 +47,8 @@ struct Placement {
     bool paged = false;
 };
 
-// Visitor of all arguments. Refuses tensors that are not contiguous: kernels follow the strides of none. And shapes
-// that no tensor in memory has, but that sizes computed from them would trip over.
+// Visitor of all arguments. Refuses tensors that are not contiguous (kernels follow the strides of none) or not
+// aligned, and shapes that no tensor in memory has, but that sizes computed from them would trip over.
 class MemoryCheck {
 public:
     MemoryCheck(const char* op, const char* contiguous_rule, const char* shape_rule, const Placement& placement)

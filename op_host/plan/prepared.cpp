@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "common/tensor_rules.h"
 #include "common/text.h"
 
 namespace ascend_attention {
@@ -74,7 +75,7 @@ Status PlanLaunch(const AttentionProblem& problem, const KernelInputs& inputs, A
 Status CheckResult(const char* op, const char* rule, const char* name, const TensorView& given,
                    const OutputSpec& wanted) {
     if (given.dtype == wanted.dtype && given.shape == wanted.shape && given.contiguous) {
-        return OkStatus();
+        return MisalignedBytes(given) == 0 ? OkStatus() : RefuseMisaligned(op, name, given);
     }
     return Refusal(op, rule, name,
                    Concat(DTypeText(given), " ", ShapeText(given.shape), given.contiguous ? "" : ", non-contiguous"),

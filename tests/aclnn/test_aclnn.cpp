@@ -277,6 +277,10 @@ void TestViews(aclrtStream stream) {
     CHECK_EQ(plan(reversed), ACLNN_ERR_PARAM_INVALID);
     CHECK(Said("non-contiguous"));
     aclDestroyTensor(reversed);
+    aclTensor* askew = make(static_cast<char*>(prompt.query.memory()) + 1, {256, 256, 16, 1}, 0);
+    CHECK_EQ(plan(askew), ACLNN_ERR_PARAM_INVALID);
+    CHECK(Said("query: given an address that is 1 bytes above a multiple of 2"));
+    aclDestroyTensor(askew);
     for (const std::int64_t offset : {std::int64_t(-1), std::int64_t(1) << 62, INT64_MAX}) {
         CHECK(make(prompt.query.memory(), {256, 256, 16, 1}, offset) == nullptr);
         CHECK(Said("offset: "));

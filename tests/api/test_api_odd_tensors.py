@@ -70,6 +70,16 @@ def test_a_workspace_between_two_blocks_is_refused_before_anything_is_written() 
     assert torch.equal(results["attention_out"], packet(*arguments, **KEYWORDS)[0])
 
 
+def test_a_tensor_that_begins_between_two_elements_is_refused() -> None:
+    query, key, value = (tensor.numpy() for tensor in inputs())
+    askew = np.frombuffer(b"?" + key.tobytes(), key.dtype, offset=1).reshape(key.shape)
+    with pytest.raises(AttentionError, match=r"key: given an address that is 1 bytes above a multiple of 2; .*MEMORY"):
+        function(query, askew, value, **KEYWORDS)
+    out = torch.frombuffer(bytearray(1 + query.nbytes), dtype=torch.float16, offset=1).view(query.shape)
+    with pytest.raises(RuntimeError, match="attention_out: given an address that is 1 bytes above a multiple of 2"):
+        packet.out(*inputs(), **KEYWORDS, **(buffers() | {"attention_out": out}))
+
+
 def test_refused_workspaces_say_what_they_are() -> None:
     arguments, results = inputs(), buffers()
     with pytest.raises(RuntimeError, match=r"workspace: given complex64; allowed: .* bytes, of uint8"):
