@@ -187,10 +187,11 @@ int64_t BlocksOfAll(LengthsView lengths, int64_t size, int64_t enough) {
         keys += uint64_t(length);
         bits |= uint64_t(length);
     }
-    const bool exact = bits >> 32 == 0 && lengths.size() >> 30 == 0;         // the sum is no larger than 64 bits hold
-    const int64_t at_most = int64_t(keys) / size + int64_t(lengths.size());  // a last, partial block each
-    if (exact && at_most <= enough) {
-        return at_most;
+    if (bits >> 32 == 0 && lengths.size() >> 30 == 0) {                          // the sum is one that 64 bits hold
+        const int64_t at_most = int64_t(keys) / size + int64_t(lengths.size());  // a last, partial block each
+        if (at_most <= enough) {
+            return at_most;
+        }
     }
     int64_t blocks = 0;
     for (const int64_t length : lengths) {

@@ -164,8 +164,9 @@ def measure(table: Table) -> None:
             checked.append(table.row("the same, .tensor_lengths", lambda: operator.tensor_lengths(**no_rows_)))
             checked.append(table.row("the same, the package's function", lambda: function(**no_rows)))
             table.row("the same, lengths in a tensor", lambda: function(**no_rows_))
+    planned_rows(table, decode, "decode, paged, outside of torch.inference_mode()")
     with torch.inference_mode():
-        planned = planned_rows(table, decode, "decode, paged")
+        planned = planned_rows(table, decode, "decode, paged, in torch.inference_mode()")
         table.figure(
             "the package's function (its row above, and what the plan adds)", checked[1].plus(planned).minus(checked[0])
         )
