@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What needs neither device nor handle.
+#include <exception>
 #include <string>
 
 #include "acl/acl.h"
@@ -9,7 +10,6 @@
 #include "aclnn/aclnn_base.h"
 #include "ascend_attention/live_objects.h"
 #include "doors/call_settings.h"
-#include "doors/refusal.h"
 #include "numerics/half.h"
 
 using namespace ascend_attention;
@@ -54,8 +54,8 @@ const char* aclrtGetSocName() {
     try {
         name = doors::CurrentSettings().run.soc;
         return name.c_str();
-    } catch (const doors::Refusal& refusal) {
-        acl::RememberText(refusal.what());
+    } catch (const std::exception& error) {
+        acl::RememberText(error.what());
         return nullptr;
     }
 }
