@@ -94,20 +94,21 @@ void TestSetBesideReset() {
     constexpr std::size_t kLong = std::size_t{1} << 26;  // bytes: memsets that take a while
     std::atomic<bool> resetting{false};
     std::atomic<bool> reset{false};
+    std::vector<int> codes;  // of the other thread
     std::thread other([&] {
         while (!resetting) {
             std::this_thread::yield();
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         void* memory = nullptr;
-        CHECK_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-        CHECK_EQ(aclrtMalloc(&memory, 32, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+        codes.push_back(aclrtSetDevice(0));
+        codes.push_back(aclrtMalloc(&memory, 32, ACL_MEM_MALLOC_HUGE_FIRST));
         while (!reset) {
             std::this_thread::yield();
         }
-        CHECK_EQ(aclrtMemset(memory, 32, 1, 32), ACL_SUCCESS);
-        CHECK_EQ(aclrtFree(memory), ACL_SUCCESS);
-        CHECK_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+        codes.push_back(aclrtMemset(memory, 32, 1, 32));
+        codes.push_back(aclrtFree(memory));
+        codes.push_back(aclrtResetDevice(0));
     });
     void* memory = nullptr;
     CHECK_EQ(aclrtSetDevice(0), ACL_SUCCESS);
@@ -119,6 +120,7 @@ void TestSetBesideReset() {
     CHECK_EQ(aclrtResetDevice(0), ACL_SUCCESS);
     reset = true;
     other.join();
+    CHECK(codes == std::vector<int>(5, ACL_SUCCESS));
 }
 
 void TestStreams() {
