@@ -256,7 +256,7 @@ int64_t PlanCycles(const AttentionPlan& plan, Span<const SequencePlan> sequences
     }
     const bool cut = !split.combine.empty();
     const int64_t ring =
-        NarrowHeads::kRingSlots * rows * (plan.tile_keys * int64_t(6) + plan.value_head_dim * int64_t(4));
+        NarrowHeads::kScoreSlots * rows * (plan.tile_keys * int64_t(6) + plan.value_head_dim * int64_t(4));
     const int64_t parts = cut ? kPartSlots * rows * (plan.value_head_dim + 2) * int64_t(4) : 0;
     const int64_t bytes = keys * key_heads * channels * 2 + int64_t(split.cores.size()) * (ring + parts);
     const bool narrow = std::max(plan.head_dim, plan.value_head_dim) <= uint32_t(kRowGroupChannels);

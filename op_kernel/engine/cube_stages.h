@@ -113,7 +113,7 @@ private:
             products_.LoadKeyRight(l0, granule, key, keys, channel / kFractal, depth / kFractal);
             products_.Multiply(product, l0, rows.rows, keys, depth, channel == 0);
         }
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(float));
+        const int64_t slot = ScoreSlot<Heads>(step.step, 0) / int64_t(sizeof(float));
         products_.StoreProduct(product, scores_[slot + column], rows.rows, keys, int32_t(plan_.tile_keys));
     }
 

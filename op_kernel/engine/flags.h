@@ -49,7 +49,7 @@ constexpr int32_t kWideGranules = 3;  // K and V of wide heads in L1
 // The same for wide heads; L0 and accumulators have the events of CubeEvent.
 struct WideCubeEvent {
     static constexpr int32_t kGranules = 0;
-    static constexpr int32_t kProbs = 3;
+    static constexpr int32_t kProbs = 3;  // and MTE2_FIX: it has left its slot, which takes scores
     static constexpr int32_t kQuery = 4;  // only MTE1_MTE2: Q is there when the first K of its task is
 };
 static_assert(WideCubeEvent::kGranules + kWideGranules <= WideCubeEvent::kProbs, "ids of one pipe pair overlap");

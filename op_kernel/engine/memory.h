@@ -118,16 +118,28 @@ static_assert(sizeof(UbMemory<WideHeads>) <= 184 * 1024 - 256, "UB, wide heads")
 
 template <typename Heads>
 struct CoreWorkspace {
-    uint8_t scores[Heads::kRingSlots][Heads::kScoreSlotBytes];
+    uint8_t scores[Heads::kScoreSlots][Heads::kScoreSlotBytes];
     uint8_t probs[Heads::kProbSlots][Heads::kProbSlotBytes];
     uint8_t partial[Heads::kPartialSlots][Heads::kPartialSlotBytes];
 };
-// P of a row takes the first half of the scores that it is made of.
+// P of a row takes the place of its first scores.
 template <>
 struct CoreWorkspace<WideHeads> {
-    uint8_t scores[WideHeads::kRingSlots][WideHeads::kScoreSlotBytes];
+    uint8_t scores[WideHeads::kScoreSlots][WideHeads::kScoreSlotBytes];
     uint8_t partial[WideHeads::kPartialSlots][WideHeads::kPartialSlotBytes];
 };
+
+// Where the scores of a step begin, in bytes; `part` counts its slots.
+template <typename Heads>
+__aicore__ inline int64_t ScoreSlot(uint32_t step, int32_t part) {
+    return int64_t((step * uint32_t(Heads::kScoreSlotsOfStep) + uint32_t(part)) % uint32_t(Heads::kScoreSlots)) *
+           Heads::kScoreSlotBytes;
+}
+// From row to row, in floats.
+template <typename Heads>
+__aicore__ inline int32_t ScorePitch(const AttentionPlan& plan) {
+    return Min(int32_t(plan.tile_keys), Heads::kScoreSlotKeys);
+}
 static_assert(sizeof(CoreWorkspace<NarrowHeads>) == NarrowHeads::kCoreWorkspaceBytes, "workspace of one core");
 static_assert(sizeof(CoreWorkspace<WideHeads>) == WideHeads::kCoreWorkspaceBytes, "workspace of one core");
 

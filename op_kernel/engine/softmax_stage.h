@@ -67,13 +67,18 @@ private:
     __aicore__ inline void Load(const TileStep& step, const VectorRows& rows, const Shape& shape, int32_t begin) {
         const int32_t count = Min(rows.count - begin, shape.rows);
         const int32_t columns = RoundUp(step.KeyCount(), kFloatsPerBlock);
-        const int32_t slot_pitch = int32_t(plan_.tile_keys);
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(float));
-        const AscendC::DataCopyParams params(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
-                                             uint16_t((slot_pitch - columns) / kFloatsPerBlock),
-                                             uint16_t((shape.pitch - columns) / kFloatsPerBlock));
+        const int32_t slot_pitch = ScorePitch<Heads>(plan_);
         const int32_t buffer = buffers_.FillChunk();
-        AscendC::DataCopy(buffers_.Chunk(buffer), scores_[slot + int64_t(rows.offset + begin) * slot_pitch], params);
+        for (int32_t part = 0; part * Heads::kScoreSlotKeys < columns; ++part) {
+            const int32_t first = part * Heads::kScoreSlotKeys;
+            const int32_t width = Min(columns - first, Heads::kScoreSlotKeys);
+            const AscendC::DataCopyParams params(uint16_t(count), uint16_t(width / kFloatsPerBlock),
+                                                 uint16_t((slot_pitch - width) / kFloatsPerBlock),
+                                                 uint16_t((shape.pitch - width) / kFloatsPerBlock));
+            const int64_t slot = ScoreSlot<Heads>(step.step, part) / int64_t(sizeof(float));
+            AscendC::DataCopy(buffers_.Chunk(buffer)[first], scores_[slot + int64_t(rows.offset + begin) * slot_pitch],
+                              params);
+        }
         if (plan_.has_bias != 0) {
             const RowMap map(plan_, step.tile.sequence, plan_.bias, step.tile.sequence.bias, step.tile.head);
             LoadBiasRows(buffers_.Bias(buffer).template ReinterpretCast<uint16_t>(), shape.pitch, bias_, map,
@@ -223,8 +228,8 @@ private:
         }
         buffers_.StoreIsFilled(buffer);
         const int32_t blocks = CeilDiv(step.KeyCount(), kHalfsPerBlock);
-        const int32_t slot_pitch = 2 * int32_t(plan_.tile_keys);  // elements of T
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(T));
+        const int32_t slot_pitch = 2 * ScorePitch<Heads>(plan_);  // elements of T
+        const int64_t slot = ScoreSlot<Heads>(step.step, 0) / int64_t(sizeof(T));
         const AscendC::DataCopyParams params(uint16_t(count), uint16_t(blocks),
                                              uint16_t(shape.pitch / kHalfsPerBlock - blocks),
                                              uint16_t(slot_pitch / kHalfsPerBlock - blocks));

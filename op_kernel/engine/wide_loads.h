@@ -212,12 +212,14 @@ public:
     // P of a step lies in its slot row by row, in the place of the scores.
     __aicore__ inline void LoadProbs(const TileStep& step) {
         const int32_t rows = Max(step.Rows().rows, kLeftRowsMin);
-        const int64_t slot_pitch = 2 * int64_t(plan_.tile_keys);  // elements of T
-        const RowRun run{int64_t(step.step % Heads::kRingSlots) * int64_t(Heads::kScoreSlotBytes / sizeof(T)),
-                         slot_pitch, rows};
+        const int64_t slot_pitch = 2 * int64_t(ScorePitch<Heads>(plan_));  // elements of T
+        const RowRun run{ScoreSlot<Heads>(step.step, 0) / int64_t(sizeof(T)), slot_pitch, rows};
         AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs);
         CopyRunToNz(Memory(offsetof(WideL1Memory, probs)), RoundUp(rows, kFractal), 0, probs_, run, step.KeyCount());
         AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kProbs);
+        // Its slot takes scores of the next step.
+        AscendC::SetFlag<AscendC::HardEvent::MTE2_FIX>(WideCubeEvent::kProbs);
+        AscendC::WaitFlag<AscendC::HardEvent::MTE2_FIX>(WideCubeEvent::kProbs);
     }
     __aicore__ inline AscendC::LocalTensor<T> WaitForProbs() {
         AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kProbs);

@@ -108,8 +108,10 @@ private:
         if (step.last && (piece + 1) * kCubeStep >= step.KeyCount()) {
             loads_.FreeQuery();
         }
-        const int64_t slot = int64_t(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes / sizeof(float));
-        products_.StoreProduct(score.product, scores_[slot + piece * kCubeStep], rows, keys, int32_t(plan_.tile_keys));
+        const int32_t key = piece * kCubeStep;
+        const int64_t slot = ScoreSlot<Heads>(step.step, key / Heads::kScoreSlotKeys) / int64_t(sizeof(float));
+        products_.StoreProduct(score.product, scores_[slot + key % Heads::kScoreSlotKeys], rows, keys,
+                               ScorePitch<Heads>(plan_));
     }
 
     // S of a piece of keys on its way: how many channels have come to L0, and in which buffer the last ones are.

@@ -30,15 +30,18 @@ constexpr int64_t kEmptyTileCost = 16;
 // ring in global memory that stays in L2. `chunk` is the number of scores that a vector core works on at a time, in
 // whole groups of eight rows; an explicit mask or a bias takes part of its buffer, so key tiles are shorter with them.
 template <int32_t head_dim_max, int32_t value_dim_max, int32_t row_group_max, int32_t steps_behind, int32_t chunk,
-          int32_t prob_slots, int32_t partial_slots, int32_t partial_columns>
+          int32_t score_slots, int32_t score_slot_keys, int32_t prob_slots, int32_t partial_slots,
+          int32_t partial_columns>
 struct HeadGeometry {
     static constexpr int32_t kHeadDimMax = head_dim_max;    // of query and key, rope included
     static constexpr int32_t kValueDimMax = value_dim_max;  // of value and output
     static constexpr int32_t kRowGroup = row_group_max;     // most row tiles of a group
     static constexpr int32_t kStepsBehind = steps_behind;
-    static constexpr int32_t kRingSlots = steps_behind + 1;  // of S
+    static constexpr int32_t kScoreSlots = score_slots;
+    static constexpr int32_t kScoreSlotKeys = score_slot_keys;
+    static constexpr int32_t kScoreSlotsOfStep = kTileKeysMax / score_slot_keys;
     static constexpr int32_t kProbSlots = prob_slots;
-    // Whether P of a row replaces the scores of the row in their slot.
+    // Whether P of a row replaces the scores of the row in the first slot of the step.
     static constexpr bool kProbsInScores = prob_slots == 0;
     static constexpr int32_t kPartialSlots = partial_slots;
     static constexpr int32_t kPartialColumns = partial_columns;  // P V comes in passes of so many channels
@@ -48,14 +51,14 @@ struct HeadGeometry {
     // Limits of a plan's tile_keys, which is never above kTileKeysMax.
     static constexpr int32_t kTileKeysWithMask = kChunkWithMask / 8;
     static constexpr int32_t kTileKeysWithBias = kChunkWithBias / 8;
-    static constexpr int64_t kScoreSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 4;
+    static constexpr int64_t kScoreSlotBytes = int64_t(kTileRowsMax) * score_slot_keys * 4;
     static constexpr int64_t kProbSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 2;
     static constexpr int64_t kPartialSlotBytes = int64_t(kTileRowsMax) * partial_columns * 4;
     static constexpr int64_t kCoreWorkspaceBytes =
-        kRingSlots * kScoreSlotBytes + kProbSlots * kProbSlotBytes + kPartialSlots * kPartialSlotBytes;
+        kScoreSlots * kScoreSlotBytes + kProbSlots * kProbSlotBytes + kPartialSlots * kPartialSlotBytes;
 };
-using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192, 3, 3, 256>;
-using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 0, 1, 256>;
+using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192, 3, kTileKeysMax, 3, 3, 256>;
+using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 3, kTileKeysMax / 2, 0, 1, 256>;
 
 // Most parts that a row tile is split into: the combine stage has their maxima and sums in one chunk buffer.
 constexpr int32_t kPartsMax = 32;

@@ -23,7 +23,7 @@ COMBINE = "engine/combine_stage.h"
 FINISH = "engine/finished_rows.h"
 SOURCE = "engine/key_source.h"
 LOADS = "engine/cube_loads.h"
-SLOT = "(step.step % Heads::kRingSlots) * (Heads::kScoreSlotBytes"
+MEMORY = "engine/memory.h"
 
 # What is found, then what is changed.
 MUTANTS = [
@@ -36,8 +36,9 @@ MUTANTS = [
         Edit(SOFTMAX, "plan_.scale, count", "(MUTANT ? 1.0F : plan_.scale), count"),))),
     ({"uninitialised"}, Mutant("tail is not masked", (
         Edit(SOFTMAX, "const bool tail = keys < pitch;", "const bool tail = !(MUTANT) && keys < pitch;"),))),
-    ({"race"}, Mutant("one slot for all steps", tuple(
-        Edit(file, SLOT, f"(MUTANT ? 0 : {SLOT[1:]}") for file in (CUBE, SOFTMAX)))),
+    ({"race"}, Mutant("one slot for all steps", (
+        Edit(MEMORY, "step * uint32_t(Heads::kScoreSlotsOfStep)",
+             "(MUTANT ? 0 : step * uint32_t(Heads::kScoreSlotsOfStep))"),))),
     ({"race"}, Mutant("no event between product and store", without(
         "engine/cube_products.h",
         "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",

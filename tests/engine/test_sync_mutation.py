@@ -12,8 +12,8 @@ from helpers.engine_sync import ROOT, SHAPES, case
 
 from ascend_attention.sync_mutation import Study, study, table
 
-WIDE = [shape for shape in SHAPES if shape.name == "latent"]
-NARROW = [shape for shape in SHAPES if shape.name != "latent"]
+WIDE = [shape for shape in SHAPES if shape.name in ("latent", "wide values")]
+NARROW = [shape for shape in SHAPES if shape not in WIDE]
 
 
 def needs_everything(result: Study) -> None:
@@ -59,7 +59,8 @@ def test_every_event_and_flag_of_wide_heads_is_missed() -> None:
     names = {outcome.mutant.name for outcome in result.of("pair")}
     assert {"flag CrossCoreFlag::kCubeWaitsForUpdate",
             "MTE2_MTE1 WideCubeEvent::kGranules", "MTE1_MTE2 WideCubeEvent::kGranules",
-            "MTE2_MTE1 WideCubeEvent::kProbs", "MTE1_MTE2 WideCubeEvent::kProbs"} <= names - survivors  # fmt: skip
+            "MTE2_MTE1 WideCubeEvent::kProbs", "MTE1_MTE2 WideCubeEvent::kProbs",
+            "MTE2_FIX WideCubeEvent::kProbs"} <= names - survivors  # fmt: skip
 
 
 def test_program_judges_one_shape(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

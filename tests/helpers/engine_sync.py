@@ -41,6 +41,8 @@ SHAPES = (
     FiaCase("latent", "BSND", "bfloat16", batch=24, num_query_heads=4, num_key_value_heads=1, query_length=2,
             head_dim=512, rope_dim=64, actual_seq_kvlen=(700,) * 24, storage="BBH", value_is_key=True,
             return_softmax_lse=False, sparse_mode=3, mask_shape="SS"),
+    # The same where V is not K, with a whole key tile behind another: its scores come where P of the first one was.
+    FiaCase("wide values", "BNSD", "bfloat16", batch=20, key_length=2060, head_dim=512),
     # Selected keys.
     BsaCase("selected", heads=2, query_length=40, key_length=300, block_x=1, pattern="pairs"),
 )  # fmt: skip
