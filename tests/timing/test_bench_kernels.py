@@ -216,7 +216,7 @@ def test_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "known"), [(["--soc", "nosuch"], "Ascend910B2, "), (["--costs", "nosuch"], "'documented'")]
+    ("arguments", "known"), [(["--soc", "nosuch"], "such as Ascend910B2 "), (["--costs", "nosuch"], "'documented'")]
 )
 def test_unknown_names_are_answered_in_a_line(
     arguments: list[str], known: str, capsys: pytest.CaptureFixture[str]
