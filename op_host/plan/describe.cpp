@@ -119,7 +119,8 @@ void DescribeCores(std::ostream& out, const Plan& plan) {
         const CombineTask& task = plan.combine_tasks()[i];
         out << "  combined: ";
         DescribePlace(out, task);
-        out << ", from cores " << task.first_core << " to " << task.first_core + task.part_count - 1 << "\n";
+        out << ", from cores " << task.first_core << " to " << task.first_core + task.part_count - 1
+            << (i < header.dealt_count ? ", by all\n" : ", by the first\n");
     }
 }
 

@@ -217,8 +217,8 @@ private:
     UnsetVector<uint8_t> bytes_;
 };
 
-// Of one core: the partial results of cut tiles.
-int64_t PartBytes(int64_t value_head_dim) { return kPartSlots * PartSlotBytes(RoundUp(value_head_dim, 16)); }
+// Of one core: the partial result of a cut tile that is not its last one.
+int64_t PartBytes(int64_t value_head_dim) { return PartSlotBytes(RoundUp(value_head_dim, 16)); }
 
 // What a plan takes, in cycles, for choosing between two: timed mode on Ascend910B2 with a cold L2 is met within a
 // fifth. A core goes on by one key in kKeyCycles with 256 channels of key and value, longer with more rows; short row
@@ -257,7 +257,7 @@ int64_t PlanCycles(const AttentionPlan& plan, Span<const SequencePlan> sequences
     const bool cut = !split.combine.empty();
     const int64_t ring =
         NarrowHeads::kScoreSlots * rows * (plan.tile_keys * int64_t(6) + plan.value_head_dim * int64_t(4));
-    const int64_t parts = cut ? kPartSlots * rows * (plan.value_head_dim + 2) * int64_t(4) : 0;
+    const int64_t parts = cut ? rows * (plan.value_head_dim + 2) * int64_t(4) : 0;
     const int64_t bytes = keys * key_heads * channels * 2 + int64_t(split.cores.size()) * (ring + parts);
     const bool narrow = std::max(plan.head_dim, plan.value_head_dim) <= uint32_t(kRowGroupChannels);
     const KeyCycles& key = !several || (cut && !narrow) ? kAlone : cut ? kNoLongerShared : kShared;
@@ -295,6 +295,7 @@ Split SplitWork(decltype(SplitTiles)* split, Span<const SequencePlan> sequences,
             range.head = head;
             whole.cores.push_back(range);
         }
+        whole.keys_after.insert(whole.keys_after.end(), part.keys_after.begin(), part.keys_after.end());
         for (CombineTask task : part.combine) {
             task.head = head;
             task.first_core += first_core;
@@ -378,8 +379,10 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
         split = SplitWork(SplitTiles, sequences, tiles, soc.aic_count, &header);
         CutIfWorthIt(soc, key_limit, &header, sequences, &split);
     }
+    ChooseMergers(header, &split);
     header.core_count = uint32_t(split.cores.size());
     header.combine_count = uint32_t(split.combine.size());
+    header.dealt_count = split.dealt;
     header.workspace_parts = int64_t(header.core_count) * header.workspace_core_stride;
 
     Plan result;

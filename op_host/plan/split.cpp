@@ -145,7 +145,9 @@ public:
     // False when more cores would be needed; no capacity below *needed does better then.
     bool Fill(int64_t capacity, Split* split, int64_t* needed) const {
         split->cores.clear();
+        split->keys_after.clear();
         split->busiest = 0;
+        split->first_cost = 0;
         *needed = key_step_ == 0 ? INT64_MAX : capacity + 1;
         Position start;
         while (!line_.AtEnd(start)) {
@@ -158,8 +160,11 @@ public:
             if (cost == 0 || int64_t(split->cores.size()) == core_limit_) {
                 return false;
             }
+            const int64_t first_cost = FirstCost(start, tiles);
+            split->first_cost = std::max(split->first_cost, first_cost);
+            split->keys_after.push_back(first_cost == 0 ? INT64_MAX : cost - first_cost - (tiles - 1) * fixed_cost_);
             split->cores.push_back({uint32_t(start.sequence), uint32_t(start.head), uint32_t(start.tile),
-                                    uint32_t(tiles), KeyAt(start, 0), KeyAt(end, kWholeTile)});
+                                    uint32_t(tiles), KeyAt(start, 0), KeyAt(end, kWholeTile), kMergesNothing, 0});
             split->busiest = std::max(split->busiest, cost);
             start = end;
         }
@@ -169,6 +174,15 @@ public:
 private:
     int32_t KeyAt(const Position& position, int32_t between_tiles) const {
         return position.keys == 0 ? between_tiles : line_.KeysOf(position).first + int32_t(position.keys);
+    }
+
+    // What the rest of a tile costs that a core begins with before it goes on to others.
+    int64_t FirstCost(const Position& start, int64_t tiles) const {
+        if (start.keys == 0 || tiles == 1) {
+            return 0;
+        }
+        const KeySpan span = line_.KeysOf(start);
+        return fixed_cost_ + span.last - span.first - start.keys;
     }
 
     // How far a core gets from `start`, and what it costs. 0: not even to the next place for a cut.
@@ -241,8 +255,8 @@ void AddCombineTasks(Split* split) {
         }
         if (last > first) {
             const CoreRange& next = cores[first + 1];
-            split->combine.push_back(
-                {next.sequence, next.head, next.tile, uint32_t(first), uint32_t(last - first + 1), 0});
+            split->combine.push_back({next.sequence, next.head, next.tile, uint32_t(first), uint32_t(last - first + 1),
+                                      cores[last].tile_total == 1 ? kTailSlot : kHeadSlot});
         }
         first = std::max(last, first + 1);
     }
@@ -271,6 +285,23 @@ Split SplitKeys(const AttentionPlan& plan, Span<const SequencePlan> sequences, i
     split.mean = mean;
     AddCombineTasks(&split);
     return split;
+}
+
+void ChooseMergers(const AttentionPlan& plan, Split* split) {
+    constexpr int64_t kStepsLeft = 2;  // when the part is wanted
+    const int64_t tile_keys = plan.tile_keys;
+    const int64_t lag = IsWide(plan) ? WideHeads::kStepsBehind : NarrowHeads::kStepsBehind;
+    const bool early = split->first_cost + (kStepsLeft + 1) * tile_keys <= split->busiest;
+    const auto merges = [&](const CombineTask& task) {
+        return early && task.part_count == 2 && task.last_slot == kHeadSlot &&
+               split->keys_after[task.first_core] >= (kStepsLeft + lag) * tile_keys;
+    };
+    const auto first = std::stable_partition(split->combine.begin(), split->combine.end(),
+                                             [&](const CombineTask& task) { return !merges(task); });
+    for (auto task = first; task != split->combine.end(); ++task) {
+        split->cores[task->first_core].merges = uint32_t(task - split->combine.begin());
+    }
+    split->dealt = uint32_t(first - split->combine.begin());
 }
 
 }  // namespace ascend_attention

@@ -40,8 +40,12 @@ inline int64_t TileCostSum(const AttentionPlan& plan, const SequencePlan& sequen
 struct Split {
     std::vector<CoreRange> cores;
     std::vector<CombineTask> combine;
-    int64_t busiest = 0;  // the largest cost of a core
-    int64_t mean = 0;     // what each core would have if tiles could be divided at will
+    uint32_t dealt = 0;      // the first ones of `combine`, which all cores merge together at the end
+    int64_t busiest = 0;     // the largest cost of a core
+    int64_t first_cost = 0;  // the largest cost of the rest of a tile that a core begins with and goes on behind
+    // Of each core: its keys behind such a rest (no more than there are); INT64_MAX where there is none.
+    std::vector<int64_t> keys_after;
+    int64_t mean = 0;  // what each core would have if tiles could be divided at will
 };
 
 // The caller has made sure that the number of tiles fits in 32 bits.
@@ -51,6 +55,10 @@ struct Split {
 Split SplitTiles(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t cores);
 // Tiles may be cut, every CutStep(plan) keys. No core costs more than the mean, two fixed costs and such a step.
 Split SplitKeys(const AttentionPlan& plan, Span<const SequencePlan> sequences, int64_t cores);
+// Which cut tiles of two parts are merged on the way, by the core that they begin on: where the second part is the
+// first thing that the other core does. Since a core waits for the first parts of all, none may come late, and its own
+// has to have been stored by then. All other tasks come first in the plan.
+void ChooseMergers(const AttentionPlan& plan, Split* split);
 
 // Searching longer for a better cut than this part of the mean is not worth it: the search is the host's work.
 constexpr int64_t kSplitPrecision = 128;  // one part in

@@ -18,6 +18,12 @@ struct HeadRows {
     int32_t count;
 };
 
+// Of an output row, in whole fractals.
+struct ChannelSpan {
+    int32_t begin;
+    int32_t count;
+};
+
 template <typename T, typename Heads>
 class FinishedRows {
 public:
@@ -56,20 +62,36 @@ public:
         }
     }
 
-    // After Prepare: the rows with the given running output, Pitch() apart, which is used up.
-    __aicore__ inline void Write(const HeadRows& rows, const AscendC::LocalTensor<float>& accumulator,
-                                 const AscendC::LocalTensor<float>& maximum, const AscendC::LocalTensor<float>& sum) {
-        AscendC::PipeBarrier<PIPE_V>();
-        WriteOutput(rows, accumulator, true);
-        WriteValues(rows, maximum, sum);
-    }
-
-    // In place of Write, where the weights of parts have been divided: output rows, a few at a time, and then values.
     __aicore__ inline AscendC::LocalTensor<float> Divisor() { return Float(offsetof(UbMemory<Heads>, divisor)); }
-    __aicore__ inline void WriteDivided(const HeadRows& rows, const AscendC::LocalTensor<float>& accumulator) {
+
+    // After Prepare: some channels of a chunk of rows. Their running output lies Pitch() apart and is used up.
+    // `divisor`: of the first row.
+    __aicore__ inline void WriteRows(const HeadRows& rows, const ChannelSpan& channels,
+                                     const AscendC::LocalTensor<float>& accumulator,
+                                     const AscendC::LocalTensor<float>& divisor) {
         AscendC::PipeBarrier<PIPE_V>();
-        WriteOutput(rows, accumulator, false);
+        BroadcastRows(buffers_.Broadcast(), divisor, rows.count);
+        AscendC::PipeBarrier<PIPE_V>();
+        ApplyToRows<RowOperation::kDiv>(accumulator, buffers_.Broadcast(), rows.count, channels.count, pitch_);
+        WriteDivided(rows, channels, accumulator);
     }
+    // The same where what was added up had been divided.
+    __aicore__ inline void WriteDivided(const HeadRows& rows, const ChannelSpan& channels,
+                                        const AscendC::LocalTensor<float>& accumulator) {
+        const RowMap map(plan_, rows.sequence, plan_.output, rows.sequence.output, rows.head);
+        const int32_t pitch = RoundUp(channels.count, kFloatsPerRepeat);
+        const AscendC::UnaryRepeatParams narrow(1, 1, uint8_t(pitch / kHalfsPerBlock),
+                                                uint8_t(pitch_ / kFloatsPerBlock));
+        AscendC::PipeBarrier<PIPE_V>();
+        const int32_t buffer = buffers_.FillStore();
+        const AscendC::LocalTensor<T> result = buffers_.Store(buffer);
+        for (int32_t group = 0; group < channels.count; group += kFloatsPerRepeat) {
+            AscendC::Cast(result[group], accumulator[group], AscendC::RoundMode::CAST_RINT,
+                          uint64_t(Min(channels.count - group, kFloatsPerRepeat)), uint8_t(rows.count), narrow);
+        }
+        StoreOutput(buffer, map, rows.first, rows.count, channels, pitch);
+    }
+    // The last of it.
     __aicore__ inline void WriteValues(const HeadRows& rows, const AscendC::LocalTensor<float>& maximum,
                                        const AscendC::LocalTensor<float>& sum) {
         if (plan_.writes_lse != 0) {
@@ -84,7 +106,7 @@ public:
             const int32_t count = Min(rows.count - begin, chunk_rows_);
             const int32_t buffer = buffers_.FillStore();
             AscendC::Duplicate(buffers_.Store(buffer).template ReinterpretCast<int16_t>(), int16_t(0), count * pitch_);
-            StoreOutput(buffer, map, rows.first + begin, count);
+            StoreOutput(buffer, map, rows.first + begin, count, {0, columns_}, pitch_);
         }
         if (plan_.writes_lse != 0) {
             AscendC::Duplicate(Float(offsetof(UbMemory<Heads>, lse)), FloatFromBits(kPlusInfinityBits), kVectorRows);
@@ -151,35 +173,11 @@ private:
         return FloatFromBits(bits == kMinusInfinityBits ? kLowestSinkBits : bits);
     }
 
-    // Normalises, rounds to T and writes. The sum of a row that sees a key is at least about 1 (its largest score
-    // contributes exp(0)), so the floor only turns 0 / 0 of the other rows into 0.
-    __aicore__ inline void WriteOutput(const HeadRows& rows, const AscendC::LocalTensor<float>& accumulator,
-                                       bool divides) {
-        const RowMap map(plan_, rows.sequence, plan_.output, rows.sequence.output, rows.head);
-        const uint8_t row_blocks = uint8_t(pitch_ / kFloatsPerBlock);
-        const AscendC::UnaryRepeatParams narrow(1, 1, uint8_t(pitch_ / kHalfsPerBlock), row_blocks);
-        for (int32_t begin = 0; begin < rows.count; begin += chunk_rows_) {
-            const int32_t count = Min(rows.count - begin, chunk_rows_);
-            const AscendC::LocalTensor<float> finished = accumulator[begin * pitch_];
-            if (divides) {
-                BroadcastRows(buffers_.Broadcast(), Divisor()[begin], count);
-                AscendC::PipeBarrier<PIPE_V>();
-                ApplyToRows<RowOperation::kDiv>(finished, buffers_.Broadcast(), count, columns_, pitch_);
-                AscendC::PipeBarrier<PIPE_V>();
-            }
-            const int32_t buffer = buffers_.FillStore();
-            const AscendC::LocalTensor<T> result = buffers_.Store(buffer);
-            for (int32_t group = 0; group < columns_; group += kFloatsPerRepeat) {
-                AscendC::Cast(result[group], finished[group], AscendC::RoundMode::CAST_RINT,
-                              uint64_t(Min(columns_ - group, kFloatsPerRepeat)), uint8_t(count), narrow);
-            }
-            StoreOutput(buffer, map, rows.first + begin, count);
-        }
-    }
-
-    __aicore__ inline void StoreOutput(int32_t buffer, const RowMap& map, int32_t row, int32_t count) {
+    __aicore__ inline void StoreOutput(int32_t buffer, const RowMap& map, int32_t row, int32_t count,
+                                       const ChannelSpan& channels, int32_t pitch) {
         buffers_.StoreIsFilled(buffer);
-        StoreRows(output_, map, row, count, buffers_.Store(buffer), pitch_, int32_t(plan_.value_head_dim));
+        StoreRows(output_[channels.begin], map, row, count, buffers_.Store(buffer), pitch,
+                  Min(int32_t(plan_.value_head_dim) - channels.begin, channels.count));
         buffers_.StoreIsWritten(buffer);
     }
 
@@ -208,6 +206,8 @@ private:
         buffers_.StoreIsWritten(buffer);
     }
 
+    // The sum of a row that sees a key is at least about 1 (its largest score contributes exp(0)), so this only turns
+    // 0 / 0 of the other rows into 0.
     static constexpr float kSumFloor = 1.0e-30F;
     static constexpr uint32_t kLowestSinkBits = 0xFF7F0000U;
 

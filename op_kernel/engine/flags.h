@@ -14,8 +14,10 @@ struct CrossCoreFlag {
     static constexpr uint16_t kCubeWaitsForProbs = 1;      // MTE3 of both vector cores wrote P of a step
     static constexpr uint16_t kVectorWaitsForPartial = 2;  // FIX wrote P V of a step
     static constexpr uint16_t kCubeWaitsForUpdate = 4;  // MTE2 of both vector cores read P V of a step: wide heads only
-    // Between the vector cores of the whole launch (mode 0), once at the end: MTE3 of all wrote their partial results.
-    static constexpr uint16_t kVectorsWaitForParts = 3;
+    // Between the vector cores of the whole launch (mode 0), once each where cores share row tiles: MTE3 of all wrote
+    // the partial result of their first row tile, and of their last one, or they leave none.
+    static constexpr uint16_t kVectorsWaitForFirstParts = 3;
+    static constexpr uint16_t kVectorsWaitForLastParts = 6;
     // Once at the start, where keys are selected: MTE3 of all vector cores (mode 0) wrote their key lists; and the same
     // passed on to the cube cores, each by its two vector cores (mode 2).
     static constexpr uint16_t kVectorsWaitForLists = 4;

@@ -73,8 +73,8 @@ struct UbMemory {
     // Rows of a chunk with few columns. With wide heads there is no room for the reductions of more.
     static constexpr int32_t kChunkRowsMax = Heads::kRowGroup == 1 ? 16 : kVectorRows;
     // Strips of P are one block further apart than their rows need, so that the eight blocks of a repeat go to
-    // different bank groups.
-    static constexpr int32_t kStoreElements = Heads::kChunk + kTileKeysMax;
+    // different bank groups. (With wide heads P is stored in rows.)
+    static constexpr int32_t kStoreElements = Heads::kChunk + (Heads::kProbsInScores ? 0 : kTileKeysMax);
     // Row tiles whose running maximum and sum are alive: those of a group, and of the steps whose P V is still to come.
     static constexpr int32_t kRowStates = Heads::kRowGroup + Heads::kStepsBehind;
     static_assert((kRowStates & (kRowStates - 1)) == 0, "the slot is a running number modulo a power of two");
@@ -91,6 +91,9 @@ struct UbMemory {
     float running_max[kRowStates][kVectorRows];
     float running_sum[kRowStates][kVectorRows];
     float correction[Heads::kStepsBehind + 1][kVectorRows];  // exp(old maximum - new maximum), by step
+    // Of a row tile to which the part of another core is added: what its own rows count, and those of the part.
+    float own_weight[kVectorRows];
+    float part_weight[kVectorRows];
     // Of the chunk that the softmax is at; of finished rows.
     union {
         float new_max[kVectorRows];
@@ -100,11 +103,10 @@ struct UbMemory {
         float row_max[kVectorRows];
         float sink[kVectorRows];
     };
-    union {
-        float row_sum[kVectorRows];
-        float divisor[kVectorRows];
-    };
-    uint8_t seen[kVectorRows];  // which finished rows see a key, as bits
+    float row_sum[kVectorRows];
+    // Of finished rows, from the first channels that are written to the last.
+    float divisor[kVectorRows];
+    uint8_t seen[kVectorRows];  // which of them see a key, as bits
 
     static_assert(sizeof(chunk) == kChunkBuffers * Heads::kChunk * sizeof(float), "mask and bias fit the buffer");
     static_assert(kVectorRows * kFloatsPerBlock * sizeof(float) <= sizeof(store[0]), "LSE blocks fit a store buffer");

@@ -3,8 +3,7 @@
 // finished after the last one, or left to the combine stage when other cores have the rest of the keys.
 #pragma once
 
-#include "engine/finished_rows.h"
-#include "engine/partial_results.h"
+#include "engine/combine_stage.h"
 
 namespace ascend_attention {
 
@@ -12,40 +11,37 @@ template <typename T, typename Heads>
 class OutputStage {
 public:
     __aicore__ inline OutputStage(VectorBuffers<T, Heads>& buffers, FinishedRows<T, Heads>& finished,
-                                  const AttentionPlan& plan, const KernelArguments& arguments, GM_ADDR rings,
-                                  uint32_t core)
-        : buffers_(buffers), finished_(finished), core_(core), parts_(plan, arguments) {
+                                  CombineStage<T, Heads>& combine, const AttentionPlan& plan,
+                                  const KernelArguments& arguments, GM_ADDR rings, uint32_t core)
+        : buffers_(buffers), finished_(finished), combine_(combine), core_(core), parts_(plan, arguments) {
         partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
     }
 
-    // O = O * correction + P V, of one pass over the channels.
+    // O = O * correction + P V, of one pass over the channels. Those of the last step go to where they are wanted.
     __aicore__ inline void Run(const TileStep& step, int32_t pass) {
-        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
         const VectorRows rows = buffers_.RowsOf(step);
-        const bool ends = step.last && rows.count > 0 && pass + 1 == PassCount();
-        const bool finishes = ends && step.Rows().part_slot == kNotSplit;
+        const int32_t slot = step.Rows().part_slot;
+        const bool stores = step.last && (slot == kHeadSlot || slot == kTailSlot);
+        const bool finishes = step.last && !stores;
+        const bool ends = step.last && pass + 1 == PassCount();
         const HeadRows head_rows{step.tile.sequence, step.tile.head, rows.first, rows.count};
         if (step.first && pass == 0) {
             WaitForPart();
         }
-        if (finishes) {
+        if (pass == 0) {
+            combine_.AddOutput(step);
+        }
+        if (finishes && pass == 0 && rows.count > 0) {
             finished_.Prepare(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
-        const int32_t columns = Min(finished_.Columns() - pass * Heads::kPartialColumns, Heads::kPartialColumns);
-        const int32_t chunk_rows = ChunkRows<Heads>(Heads::kChunk, RoundUp(columns, kFloatsPerRepeat));
-        for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
-            const int32_t count = Min(rows.count - begin, chunk_rows);
-            Update(step, rows, begin, count, pass * Heads::kPartialColumns, columns);
-            if (step.last && step.Rows().part_slot != kNotSplit) {
-                StorePart(step, rows.offset + begin, count, pass * Heads::kPartialColumns, columns,
-                          buffers_.Accumulator(step, finished_.Pitch())[begin * finished_.Pitch()]);
-            }
+        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
+        AddChannels(step, rows, pass, stores, finishes);
+        if (finishes && ends && rows.count > 0) {
+            finished_.WriteValues(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
-        if (finishes) {
-            finished_.Write(head_rows, buffers_.Accumulator(step, finished_.Pitch()), buffers_.RunningMax(step),
-                            buffers_.RunningSum(step));
-        } else if (ends) {
+        if (stores && ends) {
             StorePartValues(step, rows);
+            combine_.PartIsStored(slot);
         }
     }
 
@@ -68,13 +64,32 @@ public:
     }
 
 private:
+    // One pass. Rows are stored or written as they are completed.
+    __aicore__ inline void AddChannels(const TileStep& step, const VectorRows& rows, int32_t pass, bool stores,
+                                       bool finishes) {
+        const int32_t channel = pass * Heads::kPartialColumns;
+        const int32_t columns = Min(finished_.Columns() - channel, Heads::kPartialColumns);
+        const int32_t chunk_rows = ChunkRows<Heads>(Heads::kChunk, RoundUp(columns, kFloatsPerRepeat));
+        for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
+            const int32_t count = Min(rows.count - begin, chunk_rows);
+            Update(step, rows, begin, count, channel, columns);
+            const AscendC::LocalTensor<float> accumulator =
+                buffers_.Accumulator(step, finished_.Pitch())[begin * finished_.Pitch()];
+            if (stores) {
+                StorePart(step, rows.offset + begin, count, channel, columns, accumulator);
+            } else if (finishes) {
+                finished_.WriteRows({step.tile.sequence, step.tile.head, rows.first + begin, count}, {channel, columns},
+                                    accumulator[channel], finished_.Divisor()[begin]);
+            }
+        }
+    }
+
     // `count` rows from `begin`, `columns` channels from `channel`.
     __aicore__ inline void Update(const TileStep& step, const VectorRows& rows, int32_t begin, int32_t count,
                                   int32_t channel, int32_t columns) {
         const int32_t pitch = finished_.Pitch();
         const int32_t chunk_pitch = RoundUp(columns, kFloatsPerRepeat);
-        const int32_t slot_pitch =
-            Heads::kRowGroup == 1 ? Heads::kPartialColumns : RoundUp(finished_.Columns(), kCubeStep);
+        const int32_t slot_pitch = RoundUp(Min(finished_.Columns(), Heads::kPartialColumns), Heads::kPartialPitchStep);
         const int64_t slot = int64_t(step.step % Heads::kPartialSlots) * (Heads::kPartialSlotBytes / sizeof(float));
         const AscendC::DataCopyParams params(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
                                              uint16_t((slot_pitch - columns) / kFloatsPerBlock),
@@ -84,14 +99,15 @@ private:
         buffers_.ChunkIsFilled(filled);
 
         const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, pitch)[begin * pitch + channel];
-        if (!step.first) {
+        const bool is_fresh = step.first && !combine_.Merges(step);
+        if (!is_fresh) {
             BroadcastRows(buffers_.Broadcast(), buffers_.Correction(step)[begin], count);
             AscendC::PipeBarrier<PIPE_V>();
             ApplyToRows<RowOperation::kMul>(accumulator, buffers_.Broadcast(), count, columns, pitch);
             AscendC::PipeBarrier<PIPE_V>();
         }
         const int32_t buffer = buffers_.UseChunk();
-        AccumulateRows(accumulator, buffers_.Chunk(buffer), count, columns, pitch, chunk_pitch, step.first);
+        AccumulateRows(accumulator, buffers_.Chunk(buffer), count, columns, pitch, chunk_pitch, is_fresh);
         buffers_.ChunkIsUsed(buffer);
     }
 
@@ -109,6 +125,9 @@ private:
 
     // Its maxima and sums, the last of it.
     __aicore__ inline void StorePartValues(const TileStep& step, const VectorRows& rows) {
+        if (rows.count == 0) {
+            return;
+        }
         const int64_t slot = parts_.Slot(core_, step.Rows().part_slot);
         const int32_t buffer = buffers_.FillStore();
         const AscendC::LocalTensor<float> maximum = buffers_.FloatStore(buffer);
@@ -128,6 +147,7 @@ private:
 
     VectorBuffers<T, Heads>& buffers_;
     FinishedRows<T, Heads>& finished_;
+    CombineStage<T, Heads>& combine_;
     uint32_t core_;
     bool part_is_stored_ = false;  // is the event that says so still to be waited for?
     PartialResults parts_;

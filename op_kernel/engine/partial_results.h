@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the partial results of split row tiles lie, in floats from the start of their part of the workspace.
+// Where the partial results of split row tiles lie, in floats from the start of the workspace.
 #pragma once
 
 #include "engine/kernel_arguments.h"
@@ -10,15 +10,17 @@ namespace ascend_attention {
 class PartialResults {
 public:
     __aicore__ inline PartialResults(const AttentionPlan& plan, const KernelArguments& arguments)
-        : columns_(int32_t(PartColumns(plan.value_head_dim))) {
-        floats_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(arguments.workspace + plan.workspace_parts));
+        : columns_(int32_t(PartColumns(plan.value_head_dim))),
+          ring_(plan.workspace_core_stride / int64_t(sizeof(float))),
+          heads_(plan.workspace_parts / int64_t(sizeof(float))) {
+        floats_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(arguments.workspace));
     }
 
     __aicore__ inline int64_t Slot(uint32_t core, int32_t slot) const {
-        return (int64_t(core) * kPartSlots + slot) * SlotFloats();
+        return slot == kTailSlot ? int64_t(core) * ring_ : heads_ + int64_t(core) * SlotFloats();
     }
-    // From the slot of one core to the same one of the next.
-    __aicore__ inline int64_t CoreStride() const { return kPartSlots * SlotFloats(); }
+    // From the tail slot of one core to that of the next.
+    __aicore__ inline int64_t TailStride() const { return ring_; }
     __aicore__ inline int64_t Output(int32_t row) const { return int64_t(row) * columns_; }
     __aicore__ inline int64_t Maximum(int32_t row) const { return int64_t(kTileRowsMax) * columns_ + row; }
     __aicore__ inline int64_t Sum(int32_t row) const { return Maximum(row) + kTileRowsMax; }
@@ -29,6 +31,8 @@ private:
     __aicore__ inline int64_t SlotFloats() const { return PartSlotBytes(columns_) / int64_t(sizeof(float)); }
 
     int32_t columns_;
+    int64_t ring_;
+    int64_t heads_;
     AscendC::GlobalTensor<float> floats_;
 };
 

@@ -36,7 +36,7 @@ struct VectorStages {
     VectorBuffers<T, Heads>& buffers;
     SoftmaxStage<T, Heads> softmax;
     OutputStage<T, Heads> output;
-    CombineStage<T, Heads> combine;
+    CombineStage<T, Heads>& combine;
 
     __aicore__ inline void Finish() {
         output.WaitForPart();
@@ -79,8 +79,6 @@ __aicore__ inline void RunSchedule(const KeyTileWalk& tiles, typename Schedule::
     stages.Finish();
 }
 
-constexpr uint32_t kVectorsPerCube = 2;  // of a mix kernel: the cube core cannot ask
-
 template <typename T, template <typename> class CubeSchedule, template <typename, typename> class VectorSchedule>
 __aicore__ inline void RunAttention(const KernelArguments& arguments) {
     using Cube = CubeSchedule<T>;
@@ -110,12 +108,14 @@ __aicore__ inline void RunAttention(const KernelArguments& arguments) {
             SelectStage<T, Heads>(buffers, reader, lists, arguments, vector_core, vectors * plan.core_count).Run();
         }
         const WorkShare share(reader, lists, kVectorsPerCube * plan.core_count);
-        const KeyTileWalk walk(reader, lists, share.Of(core), core);
+        const CoreRange range = share.Of(core);
+        const KeyTileWalk walk(reader, lists, range, core);
         FinishedRows<T, Heads> finished(buffers, plan, arguments);
+        CombineStage<T, Heads> combine(buffers, finished, reader, arguments, range, vector_core,
+                                       vectors * plan.core_count);
         typename VectorSchedule<T, Heads>::Stages stages{VectorStages<T, Heads>{
-            buffers, SoftmaxStage<T, Heads>(buffers, plan, arguments, rings),
-            OutputStage<T, Heads>(buffers, finished, plan, arguments, rings, core),
-            CombineStage<T, Heads>(buffers, finished, reader, arguments, vector_core, vectors * plan.core_count)}};
+            buffers, SoftmaxStage<T, Heads>(buffers, combine, plan, arguments, rings),
+            OutputStage<T, Heads>(buffers, finished, combine, plan, arguments, rings, core), combine}};
         RunSchedule<VectorSchedule<T, Heads>>(walk, stages);
     }
 }

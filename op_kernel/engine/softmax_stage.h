@@ -4,7 +4,7 @@
 // their sum stays 0.
 #pragma once
 
-#include "engine/vector_buffers.h"
+#include "engine/combine_stage.h"
 #include "parts/bias.h"
 #include "parts/explicit_mask.h"
 #include "parts/row_reduce.h"
@@ -14,9 +14,9 @@ namespace ascend_attention {
 template <typename T, typename Heads>
 class SoftmaxStage {
 public:
-    __aicore__ inline SoftmaxStage(VectorBuffers<T, Heads>& buffers, const AttentionPlan& plan,
-                                   const KernelArguments& arguments, GM_ADDR rings)
-        : buffers_(buffers), plan_(plan) {
+    __aicore__ inline SoftmaxStage(VectorBuffers<T, Heads>& buffers, CombineStage<T, Heads>& combine,
+                                   const AttentionPlan& plan, const KernelArguments& arguments, GM_ADDR rings)
+        : buffers_(buffers), combine_(combine), plan_(plan) {
         chunk_elements_ = plan.has_bias != 0   ? Heads::kChunkWithBias
                           : plan.has_mask != 0 ? Heads::kChunkWithMask
                                                : Heads::kChunk;
@@ -35,16 +35,17 @@ public:
 
     // Writes P, rounded to T, for the cube core; updates maximum and sum.
     __aicore__ inline void Run(const TileStep& step) {
-        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForScores);
         const VectorRows rows = buffers_.RowsOf(step);
+        if (step.first && rows.count > 0) {
+            AscendC::Duplicate(buffers_.RunningMax(step), FloatFromBits(kLowestFloatBits), kVectorRows);
+            AscendC::Duplicate(buffers_.RunningSum(step), 0.0F, kVectorRows);
+        }
+        combine_.AddValues(step);
+        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForScores);
         Shape shape;
         shape.pitch = RoundUp(step.KeyCount(), kFloatsPerRepeat);
         shape.rows = ChunkRows<Heads>(chunk_elements_, shape.pitch);
         if (rows.count > 0) {
-            if (step.first) {
-                AscendC::Duplicate(buffers_.RunningMax(step), FloatFromBits(kLowestFloatBits), kVectorRows);
-                AscendC::Duplicate(buffers_.RunningSum(step), 0.0F, kVectorRows);
-            }
             Load(step, rows, shape, 0);
         }
         for (int32_t begin = 0; begin < rows.count; begin += shape.rows) {
@@ -241,6 +242,7 @@ private:
     }
 
     VectorBuffers<T, Heads>& buffers_;
+    CombineStage<T, Heads>& combine_;
     const AttentionPlan& plan_;
     int32_t chunk_elements_;
     AscendC::GlobalTensor<uint16_t> bias_;  // T, as storage

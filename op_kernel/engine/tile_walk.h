@@ -21,6 +21,7 @@
 namespace ascend_attention {
 
 constexpr int32_t kNotSplit = -1;
+constexpr int32_t kStays = 2;                             // the core adds the part of another core to its own
 constexpr uint32_t kStaggers = kTileKeysMax / kCubeStep;  // different first key tiles of wide heads
 
 struct RowTile {
@@ -28,7 +29,7 @@ struct RowTile {
     int32_t rows;       // 0: not this core's
     KeySpan keys;       // that its rows can see; of a split row tile those that are this core's
     uint32_t number;    // running number of the core's row tiles that see keys
-    int32_t part_slot;  // of a split row tile: where its partial result goes; kNotSplit
+    int32_t part_slot;  // of a split row tile: where its partial result goes, or kStays; else kNotSplit
 
     __aicore__ inline bool SeesKeys() const { return rows > 0 && keys.first < keys.last; }
 };
@@ -105,6 +106,7 @@ public:
         tiles_left_ = range.tile_total;
         cut_begin_ = range.key_begin;
         cut_end_ = range.key_end;
+        merges_ = range.merges != kMergesNothing;
         stagger_ = int32_t(core % kStaggers) * kCubeStep;
         if (tiles_left_ > 0) {
             reader.Sequence(sequence_index_, next_sequence_);
@@ -223,13 +225,17 @@ private:
 
     // The plan splits row tiles only where a group is one row tile: the core's first and its last one.
     __aicore__ inline void Cut(RowTile& rows, KeySpan& keys) {
-        if (tiles_left_ == 1 && cut_end_ < keys.last) {
-            rows.part_slot = kTailSlot;
+        const bool last = tiles_left_ == 1;
+        const bool ends_early = last && cut_end_ < keys.last;
+        const bool begins_late = cut_begin_ > keys.first;
+        if (ends_early) {
             keys.last = cut_end_;
         }
-        if (cut_begin_ > keys.first) {
-            rows.part_slot = kHeadSlot;
+        if (begins_late) {
             keys.first = cut_begin_;
+        }
+        if (ends_early || begins_late) {
+            rows.part_slot = !last ? kHeadSlot : merges_ ? kStays : kTailSlot;
         }
         cut_begin_ = 0;  // of the first row tile only
         rows.keys = keys;
@@ -261,6 +267,7 @@ private:
     uint32_t tiles_left_;
     int32_t cut_begin_;
     int32_t cut_end_;
+    bool merges_;             // the last row tile
     int32_t stagger_;         // keys that the core's first key tile may be shorter
     int32_t key_origin_ = 0;  // where the task's first key tile begins
     int32_t key_cursor_ = 0;
@@ -278,6 +285,12 @@ struct TileStep {
 
     __aicore__ inline const RowTile& Rows() const { return tile.row_tiles[r]; }
     __aicore__ inline int32_t KeyCount() const { return keys.last - keys.first; }
+    // Whether the part of another core is added to its row tile now: before the last step but one, late enough for that
+    // to be there, and early enough for the vector cores to have the time.
+    __aicore__ inline bool Merges(uint32_t tile_keys) const {
+        const bool last_but_one = !last && keys.last + int32_t(tile_keys) >= Rows().keys.last;
+        return Rows().part_slot == kStays && (last_but_one || (first && last));
+    }
 };
 
 class StepWalk {

@@ -124,10 +124,17 @@ public:
     __aicore__ inline AscendC::LocalTensor<float> Scratch() { return Float(offsetof(UbMemory<Heads>, scratch)); }
     __aicore__ inline AscendC::LocalTensor<float> Broadcast() { return Float(offsetof(UbMemory<Heads>, broadcast)); }
     __aicore__ inline AscendC::LocalTensor<float> RunningMax(const TileStep& step) {
-        return Float(offsetof(UbMemory<Heads>, running_max))[StateOf(step)];
+        return RunningMax(step.Rows().number);
     }
     __aicore__ inline AscendC::LocalTensor<float> RunningSum(const TileStep& step) {
-        return Float(offsetof(UbMemory<Heads>, running_sum))[StateOf(step)];
+        return RunningSum(step.Rows().number);
+    }
+    // The same, by the running number of the row tile.
+    __aicore__ inline AscendC::LocalTensor<float> RunningMax(uint32_t number) {
+        return Float(offsetof(UbMemory<Heads>, running_max))[StateOf(number)];
+    }
+    __aicore__ inline AscendC::LocalTensor<float> RunningSum(uint32_t number) {
+        return Float(offsetof(UbMemory<Heads>, running_sum))[StateOf(number)];
     }
     __aicore__ inline AscendC::LocalTensor<float> Correction(const TileStep& step) {
         const int32_t turn = int32_t(step.step % (Heads::kStepsBehind + 1));
@@ -141,8 +148,8 @@ private:
     __aicore__ inline static uint32_t StoreOffset(int32_t buffer) {
         return uint32_t(offsetof(UbMemory<Heads>, store) + sizeof(UbMemory<Heads>::store[0]) * buffer);
     }
-    __aicore__ inline static int32_t StateOf(const TileStep& step) {
-        return int32_t(step.Rows().number % UbMemory<Heads>::kRowStates) * kVectorRows;
+    __aicore__ inline static int32_t StateOf(uint32_t number) {
+        return int32_t(number % UbMemory<Heads>::kRowStates) * kVectorRows;
     }
 
     uint32_t sub_core_;

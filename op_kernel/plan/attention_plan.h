@@ -92,8 +92,10 @@ struct AttentionPlan {
     uint32_t has_sink;  // learnable_sink, bfloat16, one per query head
     uint32_t writes_lse;
     float scale;
-    uint32_t combine_count;   // CombineTask entries: row tiles whose keys are split between cores
-    int64_t workspace_parts;  // bytes from the start of the workspace to the partial results of split row tiles
+    uint32_t combine_count;  // CombineTask entries: row tiles whose keys are split between cores
+    uint32_t dealt_count;    // of these the first ones, whose rows all vector cores deal among themselves
+    uint32_t unused;
+    int64_t workspace_parts;  // bytes from the start of the workspace to the partial results in slots kHeadSlot
     HeadStrides output;
     HeadStrides lse;
     HeadStrides bias;
@@ -143,8 +145,12 @@ struct CoreRange {
     uint32_t tile_total;
     int32_t key_begin;  // 0: the first tile begins here
     int32_t key_end;    // kWholeTile: the last tile ends here
+    uint32_t merges;    // which CombineTask is the last tile, if this core adds the other part to its own; else
+                        // kMergesNothing
+    uint32_t unused;
 };
 constexpr int32_t kWholeTile = INT32_MAX;
+constexpr uint32_t kMergesNothing = UINT32_MAX;
 
 // Whether the schedule of wide heads computes the plan.
 constexpr bool IsWide(const AttentionPlan& plan) {
@@ -155,20 +161,24 @@ constexpr bool IsWide(const AttentionPlan& plan) {
 // that cores would be uneven, and a cut goes through one: P V of its two halves is then rounded differently.
 constexpr uint32_t CutStep(const AttentionPlan& plan) { return IsWide(plan) ? uint32_t(kCubeStep) : plan.tile_keys; }
 
-// A row tile whose keys are split between the cores first_core to first_core + part_count - 1. Each of them leaves a
-// partial result in the workspace: in its slot kTailSlot if the tile begins there, else in its slot kHeadSlot. (A core
-// can have two: the tile that it begins with and the one that it ends with.)
+// A row tile whose keys are split between the cores first_core to first_core + part_count - 1. Each leaves a partial
+// result in the workspace: in its slot kTailSlot if the tile is its last one, else in its slot kHeadSlot. (A core can
+// leave two: of the tile that it begins with and of the one that it ends with.)
+//
+// Where there are two parts and the second one is in a head slot, so that it is there long before the end, the first
+// core may add it to its own on the way, and leaves nothing.
 struct CombineTask {
     uint32_t sequence;
     uint32_t head;
     uint32_t tile;
     uint32_t first_core;
     uint32_t part_count;
-    uint32_t unused;
+    int32_t last_slot;  // of the last part; all others are in tail slots, since the tile goes on on the next core
 };
+// The slot kTailSlot is the begin of the core's ring, which has been used up when its last row tile ends: its lines are
+// in L2, and cost HBM nothing more. The slots kHeadSlot of all cores begin at workspace_parts.
 constexpr int32_t kHeadSlot = 0;
 constexpr int32_t kTailSlot = 1;
-constexpr int32_t kPartSlots = 2;  // of a core
 
 // A partial result: for each row of the tile the sum of exp(score - maximum) * value over its keys, then the maxima
 // and the sums of exp(score - maximum), float32. Each of the three arrays has kTileRowsMax rows, of PartColumns, 1
@@ -176,9 +186,12 @@ constexpr int32_t kPartSlots = 2;  // of a core
 constexpr int64_t PartColumns(int64_t value_head_dim) { return (value_head_dim + 15) / 16 * 16; }
 constexpr int64_t PartSlotBytes(int64_t value_head_dim) { return kTileRowsMax * (PartColumns(value_head_dim) + 2) * 4; }
 
-static_assert(sizeof(AttentionPlan) == 288, "the plan is read as bytes on the device");
+static_assert(PartSlotBytes(NarrowHeads::kValueDimMax) <= NarrowHeads::kCoreWorkspaceBytes, "a part in a ring");
+static_assert(PartSlotBytes(WideHeads::kValueDimMax) <= WideHeads::kCoreWorkspaceBytes, "a part in a ring");
+
+static_assert(sizeof(AttentionPlan) == 296, "the plan is read as bytes on the device");
 static_assert(sizeof(SequencePlan) == 128, "the plan is read as bytes on the device");
-static_assert(sizeof(CoreRange) == 24, "the plan is read as bytes on the device");
+static_assert(sizeof(CoreRange) == 32, "the plan is read as bytes on the device");
 static_assert(sizeof(CombineTask) == 24, "the plan is read as bytes on the device");
 
 }  // namespace ascend_attention

@@ -12,6 +12,7 @@ namespace ascend_attention {
 constexpr int32_t kTileRowsMax = 128;
 constexpr int32_t kTileKeysMax = 512;
 constexpr int32_t kCubeStep = 128;
+constexpr uint32_t kVectorsPerCube = 2;  // of a mix kernel
 // Row tiles that share one load of K and V. The running outputs of all of them have to fit UB, so heads wider than
 // kRowGroupChannels get one.
 constexpr int32_t kRowGroupMax = 2;
@@ -31,7 +32,7 @@ constexpr int64_t kEmptyTileCost = 16;
 // whole groups of eight rows; an explicit mask or a bias takes part of its buffer, so key tiles are shorter with them.
 template <int32_t head_dim_max, int32_t value_dim_max, int32_t row_group_max, int32_t steps_behind, int32_t chunk,
           int32_t score_slots, int32_t score_slot_keys, int32_t prob_slots, int32_t partial_slots,
-          int32_t partial_columns>
+          int32_t partial_columns, int32_t partial_pitch_step>
 struct HeadGeometry {
     static constexpr int32_t kHeadDimMax = head_dim_max;    // of query and key, rope included
     static constexpr int32_t kValueDimMax = value_dim_max;  // of value and output
@@ -44,7 +45,8 @@ struct HeadGeometry {
     // Whether P of a row replaces the scores of the row in the first slot of the step.
     static constexpr bool kProbsInScores = prob_slots == 0;
     static constexpr int32_t kPartialSlots = partial_slots;
-    static constexpr int32_t kPartialColumns = partial_columns;  // P V comes in passes of so many channels
+    static constexpr int32_t kPartialColumns = partial_columns;       // P V comes in passes of so many channels
+    static constexpr int32_t kPartialPitchStep = partial_pitch_step;  // whose rows are a multiple of this apart
     static constexpr int32_t kChunk = chunk;
     static constexpr int32_t kChunkWithMask = chunk / 2;
     static constexpr int32_t kChunkWithBias = chunk / 4;  // with or without a mask
@@ -57,8 +59,8 @@ struct HeadGeometry {
     static constexpr int64_t kCoreWorkspaceBytes =
         kScoreSlots * kScoreSlotBytes + kProbSlots * kProbSlotBytes + kPartialSlots * kPartialSlotBytes;
 };
-using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192, 3, kTileKeysMax, 3, 3, 256>;
-using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 3, kTileKeysMax / 2, 0, 1, 256>;
+using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192, 3, kTileKeysMax, 3, 3, 256, kCubeStep>;
+using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 3, kTileKeysMax / 2, 0, 1, 256, 256>;
 
 // Most parts that a row tile is split into: the combine stage has their maxima and sums in one chunk buffer.
 constexpr int32_t kPartsMax = 32;

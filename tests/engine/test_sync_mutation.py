@@ -28,7 +28,8 @@ def test_every_event_flag_and_barrier_is_missed() -> None:
     names = [outcome.mutant.name for outcome in result.of("pair")]
     assert sorted(names) == sorted([
         "flag CrossCoreFlag::kVectorWaitsForScores", "flag CrossCoreFlag::kCubeWaitsForProbs",
-        "flag CrossCoreFlag::kVectorWaitsForPartial", "flag CrossCoreFlag::kVectorsWaitForParts",
+        "flag CrossCoreFlag::kVectorWaitsForPartial",
+        "flag CrossCoreFlag::kVectorsWaitForFirstParts", "flag CrossCoreFlag::kVectorsWaitForLastParts",
         "flag CrossCoreFlag::kVectorsWaitForLists", "flag CrossCoreFlag::kCubeWaitsForLists",
         "MTE2_MTE1 CubeEvent::kKeys", "MTE1_MTE2 CubeEvent::kKeys",
         "MTE2_MTE1 CubeEvent::kValues", "MTE1_MTE2 CubeEvent::kValues",

@@ -33,6 +33,8 @@ SHAPES = (
     # Two and a half row tiles for each of two cores: one is split, and the buffer of its part is used again.
     FiaCase("split", "BNSD", num_query_heads=5, query_length=8, key_length=5000, head_dim=64,
             return_softmax_lse=True),
+    # A little more than a tile for each core: parts of a single key tile, to which others are added.
+    FiaCase("rests", "BNSD", num_query_heads=21, query_length=2, key_length=1800, head_dim=64),
     # Bias; and sinks, with row tiles split between many cores.
     FiaCase("bias", "BNSD", batch=2, query_length=3, key_length=1500, head_dim=32, pse="random"),
     FiaCase("sink", "TND", "bfloat16", num_query_heads=4, num_key_value_heads=2, head_dim=128,

@@ -51,7 +51,7 @@ inline std::map<TileName, TileWork> WalkPlan(const Plan& plan, const std::string
             }
             if (n == 0 && at.key_begin > tile.keys.first) {
                 part.begin = at.key_begin;
-                part.slot = kHeadSlot;
+                part.slot = n + 1 == at.tile_total ? kTailSlot : kHeadSlot;
             }
             tile.parts.push_back(part);
             if (++at.tile == uint32_t(sequence.tile_count)) {
@@ -99,16 +99,46 @@ inline void CheckRows(const AttentionProblem& problem, const Plan& plan, const s
     }
 }
 
+// A core that adds a part to its last tile waits for the first parts of all. It does so two steps before its end, and
+// has left its own by then, as many steps later as P V follows behind S.
+inline void CheckMerger(const Plan& plan, const std::map<TileName, TileWork>& work, uint32_t core,
+                        const std::string& context) {
+    const int32_t tile_keys = int32_t(plan.header().tile_keys);
+    int64_t steps = 0;
+    bool leaves_first = false;
+    for (const auto& [name, tile] : work) {
+        for (const TileWork::Part& part : tile.parts) {
+            if (part.core == core) {
+                leaves_first = leaves_first || part.slot == kHeadSlot;
+                steps += part.slot == kHeadSlot ? 0 : (part.end - part.begin + tile_keys - 1) / tile_keys;
+            }
+        }
+    }
+    const int32_t lag = IsWide(plan.header()) ? WideHeads::kStepsBehind : NarrowHeads::kStepsBehind;
+    CHECK_CONTEXT(!leaves_first || steps >= 2 + lag, context);
+}
+
 // Every key of every tile in exactly one part; cuts where they may be; a combine task for each cut tile and no other,
-// whose parts lie in slots of their own on neighbouring cores.
+// whose parts lie in slots of their own on neighbouring cores. Who merges a tile on the way is its first core, and
+// knows it.
 inline void CheckCuts(const Plan& plan, const std::map<TileName, TileWork>& work, const std::string& context) {
     const AttentionPlan& header = plan.header();
     std::map<TileName, CombineTask> tasks;
+    int mergers = 0;
     for (uint32_t i = 0; i < header.combine_count; ++i) {
         const CombineTask& task = plan.combine_tasks()[i];
         CHECK_CONTEXT(tasks.emplace(TileName{task.sequence, task.head, task.tile}, task).second, context);
-        CHECK_CONTEXT(i == 0 || plan.combine_tasks()[i - 1].first_core < task.first_core, context);
+        CHECK_CONTEXT(i == 0 || i == header.dealt_count || plan.combine_tasks()[i - 1].first_core < task.first_core,
+                      context);
+        const bool merges = plan.cores()[task.first_core].merges == i;
+        CHECK_EQ_CONTEXT(i < header.dealt_count, !merges, context);
+        CHECK_CONTEXT(!merges || (task.part_count == 2 && task.last_slot == kHeadSlot), context);
+        mergers += merges ? 1 : 0;
     }
+    for (uint32_t core = 0; core < header.core_count && header.key_placement != KeyPlacement::kSelected; ++core) {
+        mergers -= plan.cores()[core].merges == kMergesNothing ? 0 : 1;
+    }
+    CHECK_EQ_CONTEXT(mergers, 0, context);
     CHECK_CONTEXT(tasks.empty() || header.row_group == 1, context);
     std::set<std::pair<uint32_t, int32_t>> slots;
     for (const auto& [name, tile] : work) {
@@ -129,8 +159,12 @@ inline void CheckCuts(const Plan& plan, const std::map<TileName, TileWork>& work
         CHECK_EQ_CONTEXT(task->second.part_count, uint32_t(tile.parts.size()), context);
         for (size_t i = 0; i < tile.parts.size(); ++i) {
             CHECK_EQ_CONTEXT(tile.parts[i].core, task->second.first_core + uint32_t(i), context);
-            CHECK_EQ_CONTEXT(tile.parts[i].slot, i == 0 ? kTailSlot : kHeadSlot, context);
+            const bool last = i + 1 == tile.parts.size();
+            CHECK_EQ_CONTEXT(tile.parts[i].slot, last ? task->second.last_slot : kTailSlot, context);
             CHECK_CONTEXT(slots.emplace(tile.parts[i].core, tile.parts[i].slot).second, context);
+        }
+        if (plan.cores()[task->second.first_core].merges != kMergesNothing) {
+            CheckMerger(plan, work, task->second.first_core, context);
         }
         tasks.erase(task);
     }
