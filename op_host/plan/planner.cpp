@@ -381,8 +381,8 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     }
     ChooseMergers(header, &split);
     header.core_count = uint32_t(split.cores.size());
-    header.combine_count = uint32_t(split.combine.size());
-    header.dealt_count = split.dealt;
+    header.combine_count = uint16_t(split.combine.size());
+    header.dealt_count = uint16_t(split.dealt);
     header.workspace_parts = int64_t(header.core_count) * header.workspace_core_stride;
 
     Plan result;

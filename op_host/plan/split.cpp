@@ -163,8 +163,8 @@ public:
             const int64_t first_cost = FirstCost(start, tiles);
             split->first_cost = std::max(split->first_cost, first_cost);
             split->keys_after.push_back(first_cost == 0 ? INT64_MAX : cost - first_cost - (tiles - 1) * fixed_cost_);
-            split->cores.push_back({uint32_t(start.sequence), uint32_t(start.head), uint32_t(start.tile),
-                                    uint32_t(tiles), KeyAt(start, 0), KeyAt(end, kWholeTile), kMergesNothing, 0});
+            split->cores.push_back({uint32_t(start.sequence), uint32_t(start.head), 0, uint32_t(start.tile),
+                                    uint32_t(tiles), KeyAt(start, 0), KeyAt(end, kWholeTile)});
             split->busiest = std::max(split->busiest, cost);
             start = end;
         }
@@ -299,7 +299,7 @@ void ChooseMergers(const AttentionPlan& plan, Split* split) {
     const auto first = std::stable_partition(split->combine.begin(), split->combine.end(),
                                              [&](const CombineTask& task) { return !merges(task); });
     for (auto task = first; task != split->combine.end(); ++task) {
-        split->cores[task->first_core].merges = uint32_t(task - split->combine.begin());
+        split->cores[task->first_core].merges = 1;
     }
     split->dealt = uint32_t(first - split->combine.begin());
 }

@@ -22,9 +22,9 @@ public:
         : buffers_(buffers),
           finished_(finished),
           reader_(reader),
-          merges_(range.merges),
           core_(core),
           cores_(cores),
+          merged_{0, 0, 0, core / (cores / reader.Plan().core_count), 2, kHeadSlot},
           parts_(reader.Plan(), arguments) {
         if (reader.Plan().combine_count > 0) {
             const bool begins_late = range.key_begin > 0;
@@ -33,7 +33,7 @@ public:
             if (!begins_late || alone) {
                 PartIsStored(kHeadSlot);
             }
-            if (range.merges != kMergesNothing || !(ends_early || (begins_late && alone))) {
+            if (range.merges != 0 || !(ends_early || (begins_late && alone))) {
                 PartIsStored(kTailSlot);
             }
         }
@@ -57,7 +57,6 @@ public:
             return;
         }
         const VectorRows rows = buffers_.RowsOf(step);
-        reader_.Combine(merges_, merged_);
         WaitForFirstParts();
         if (rows.count == 0) {
             return;
@@ -272,11 +271,10 @@ private:
     VectorBuffers<T, Heads>& buffers_;
     FinishedRows<T, Heads>& finished_;
     const PlanReader& reader_;
-    uint32_t merges_;
     uint32_t core_;
     uint32_t cores_;
     bool first_parts_are_there_ = false;
-    CombineTask merged_ = {};
+    CombineTask merged_;  // of which only the place of the parts matters
     PartialResults parts_;
 };
 

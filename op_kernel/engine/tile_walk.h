@@ -106,7 +106,7 @@ public:
         tiles_left_ = range.tile_total;
         cut_begin_ = range.key_begin;
         cut_end_ = range.key_end;
-        merges_ = range.merges != kMergesNothing;
+        merges_ = range.merges != 0;
         stagger_ = int32_t(core % kStaggers) * kCubeStep;
         if (tiles_left_ > 0) {
             reader.Sequence(sequence_index_, next_sequence_);

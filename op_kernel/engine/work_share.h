@@ -36,7 +36,7 @@ public:
         range.tile_total = end.number - begin.number;
         range.key_begin = 0;
         range.key_end = kWholeTile;
-        range.merges = kMergesNothing;
+        range.merges = 0;
         return range;
     }
 

@@ -92,9 +92,8 @@ struct AttentionPlan {
     uint32_t has_sink;  // learnable_sink, bfloat16, one per query head
     uint32_t writes_lse;
     float scale;
-    uint32_t combine_count;  // CombineTask entries: row tiles whose keys are split between cores
-    uint32_t dealt_count;    // of these the first ones, whose rows all vector cores deal among themselves
-    uint32_t unused;
+    uint16_t combine_count;   // CombineTask entries: row tiles whose keys are split between cores
+    uint16_t dealt_count;     // of these the first ones, whose rows all vector cores deal among themselves
     int64_t workspace_parts;  // bytes from the start of the workspace to the partial results in slots kHeadSlot
     HeadStrides output;
     HeadStrides lse;
@@ -140,17 +139,14 @@ struct SequencePlan {
 // selected the ranges in the plan are empty: the device finds them.
 struct CoreRange {
     uint32_t sequence;
-    uint32_t head;
+    uint32_t head : 31;
+    uint32_t merges : 1;  // the part that the next core leaves in its slot kHeadSlot is added to the last tile
     uint32_t tile;
     uint32_t tile_total;
     int32_t key_begin;  // 0: the first tile begins here
     int32_t key_end;    // kWholeTile: the last tile ends here
-    uint32_t merges;    // which CombineTask is the last tile, if this core adds the other part to its own; else
-                        // kMergesNothing
-    uint32_t unused;
 };
 constexpr int32_t kWholeTile = INT32_MAX;
-constexpr uint32_t kMergesNothing = UINT32_MAX;
 
 // Whether the schedule of wide heads computes the plan.
 constexpr bool IsWide(const AttentionPlan& plan) {
@@ -189,9 +185,9 @@ constexpr int64_t PartSlotBytes(int64_t value_head_dim) { return kTileRowsMax * 
 static_assert(PartSlotBytes(NarrowHeads::kValueDimMax) <= NarrowHeads::kCoreWorkspaceBytes, "a part in a ring");
 static_assert(PartSlotBytes(WideHeads::kValueDimMax) <= WideHeads::kCoreWorkspaceBytes, "a part in a ring");
 
-static_assert(sizeof(AttentionPlan) == 296, "the plan is read as bytes on the device");
+static_assert(sizeof(AttentionPlan) == 288, "the plan is read as bytes on the device");
 static_assert(sizeof(SequencePlan) == 128, "the plan is read as bytes on the device");
-static_assert(sizeof(CoreRange) == 32, "the plan is read as bytes on the device");
+static_assert(sizeof(CoreRange) == 24, "the plan is read as bytes on the device");
 static_assert(sizeof(CombineTask) == 24, "the plan is read as bytes on the device");
 
 }  // namespace ascend_attention

@@ -130,13 +130,13 @@ inline void CheckCuts(const Plan& plan, const std::map<TileName, TileWork>& work
         CHECK_CONTEXT(tasks.emplace(TileName{task.sequence, task.head, task.tile}, task).second, context);
         CHECK_CONTEXT(i == 0 || i == header.dealt_count || plan.combine_tasks()[i - 1].first_core < task.first_core,
                       context);
-        const bool merges = plan.cores()[task.first_core].merges == i;
+        const bool merges = plan.cores()[task.first_core].merges != 0;
         CHECK_EQ_CONTEXT(i < header.dealt_count, !merges, context);
         CHECK_CONTEXT(!merges || (task.part_count == 2 && task.last_slot == kHeadSlot), context);
         mergers += merges ? 1 : 0;
     }
     for (uint32_t core = 0; core < header.core_count && header.key_placement != KeyPlacement::kSelected; ++core) {
-        mergers -= plan.cores()[core].merges == kMergesNothing ? 0 : 1;
+        mergers -= int(plan.cores()[core].merges);
     }
     CHECK_EQ_CONTEXT(mergers, 0, context);
     CHECK_CONTEXT(tasks.empty() || header.row_group == 1, context);
@@ -163,7 +163,7 @@ inline void CheckCuts(const Plan& plan, const std::map<TileName, TileWork>& work
             CHECK_EQ_CONTEXT(tile.parts[i].slot, last ? task->second.last_slot : kTailSlot, context);
             CHECK_CONTEXT(slots.emplace(tile.parts[i].core, tile.parts[i].slot).second, context);
         }
-        if (plan.cores()[task->second.first_core].merges != kMergesNothing) {
+        if (plan.cores()[task->second.first_core].merges != 0) {
             CheckMerger(plan, work, task->second.first_core, context);
         }
         tasks.erase(task);
