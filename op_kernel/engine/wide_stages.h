@@ -34,17 +34,18 @@ public:
         }
     }
 
-    // The pieces of S in front; all of them when no step precedes. P of the step before is fetched before the last one.
+    // The pieces of S in front; all of them when no step precedes. P of the step before is fetched before the last one,
+    // or after a short step, whose softmax is not to wait for it.
     __aicore__ inline void Lead(const TileStep& step) {
         const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
         if (step.step == 0) {
             Scores(step, 0, pieces);
-            ScoresAreWritten();
         } else {
-            const int32_t last = PiecesInFront(pieces) - 1;
-            Scores(step, 0, last);
+            const int32_t front = PiecesInFront(pieces);
+            const int32_t before = front < pieces ? front - 1 : front;
+            Scores(step, 0, before);
             FetchProbs(lead_);
-            ScorePiece(step, last);
+            Scores(step, before, front);
         }
         lead_ = step;
         has_worked_ = true;
@@ -61,7 +62,6 @@ public:
         if (leads) {
             const int32_t pieces = CeilDiv(lead_.KeyCount(), kCubeStep);
             Scores(lead_, PiecesInFront(pieces), pieces);
-            ScoresAreWritten();
         }
         for (int32_t pass = 1; pass < passes; ++pass) {
             PartialChannels(step, pass, passes);
@@ -73,9 +73,6 @@ private:
         return arguments.workspace + uint64_t(core) * plan_.workspace_core_stride;
     }
 
-    __aicore__ inline void ScoresAreWritten() {
-        AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForScores);
-    }
     __aicore__ inline void FetchProbs(const TileStep& step) {
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForProbs);
         loads_.LoadProbs(step);
@@ -112,6 +109,9 @@ private:
         const int64_t slot = ScoreSlot<Heads>(step.step, key / Heads::kScoreSlotKeys) / int64_t(sizeof(float));
         products_.StoreProduct(score.product, scores_[slot + key % Heads::kScoreSlotKeys], rows, keys,
                                ScorePitch<Heads>(plan_));
+        if (key + keys == step.KeyCount()) {
+            AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForScores);
+        }
     }
 
     // S of a piece of keys on its way: how many channels have come to L0, and in which buffer the last ones are.

@@ -101,9 +101,8 @@ def check_document(quick: Quick) -> None:
     assert targets and all(line in table for line in targets)
     judged = [line for line in table if line.endswith("met") or "met," in line]
     assert len(judged) == len(TARGETS)
-    # All are met but for latent attention, whose schedule is not fast enough yet.
-    latent = tuple(str(shape) for shape in LATENT)
-    assert all("  met" in line or line.startswith(latent) for line in judged)
+    # All are met but for latent attention of one position, whose schedule is not fast enough yet.
+    assert all("  met" in line or line.startswith(str(LATENT[0])) for line in judged)
 
 
 def test_documented_picture_is_that_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
