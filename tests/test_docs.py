@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,11 @@ def test_environment_variables_are_few_and_documented() -> None:
     documented = set(re.findall(r"^\| `(ASCEND_ATTENTION_\w+)`", table, re.MULTILINE))
     assert used == documented
     assert len(documented) <= 6
+
+
+@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="needs the repository")
+def test_the_first_folder_has_no_stray_files() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = {name for name in listed.splitlines() if "/" not in name}
+    known = {".clang-format", ".gitignore", "CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "setup.py"}
+    assert names <= known, "what a program printed, say"
