@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch/arguments.h"
 
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <type_traits>
@@ -63,14 +64,16 @@ const DTypeRow& DTypeOf(const Tensor& tensor) {
     return kNamelessDType;
 }
 
+// (Copied byte by byte: a tensor may begin between two elements.)
 template <class Element>
 Lengths ElementsOf(const Tensor& tensor) {
-    const auto* element = static_cast<const Element*>(tensor.const_data_ptr());
-    const std::int64_t stride = tensor.strides()[0];
+    const auto* elements = static_cast<const char*>(tensor.const_data_ptr());
+    const std::int64_t step = tensor.strides()[0] * static_cast<std::int64_t>(sizeof(Element));
     Lengths lengths(static_cast<std::size_t>(tensor.sizes()[0]));
-    for (std::int64_t& length : lengths) {
-        length = static_cast<std::int64_t>(*element);
-        element += stride;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        Element element;
+        std::memcpy(&element, elements + static_cast<std::int64_t>(i) * step, sizeof(Element));
+        lengths[i] = static_cast<std::int64_t>(element);
     }
     return lengths;
 }

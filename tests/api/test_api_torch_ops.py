@@ -164,6 +164,15 @@ def test_lengths_as_a_tensor_break_the_graph_and_work() -> None:
     assert torch.equal(torch.compile(layer)(*positional, torch.tensor([48, 30])), expected)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8"])
+def test_lengths_in_a_tensor_that_has_gaps_and_begins_between_two_elements(dtype: str) -> None:
+    positional, keywords = split(small_call())
+    memory = torch.frombuffer(bytearray(8 * 4 + 1), dtype=getattr(torch, dtype), offset=1, count=4)
+    lengths = memory[::2].copy_(torch.tensor([48, 30]))
+    expected = packet(*positional, **keywords)[0]
+    assert torch.equal(packet(*positional, **{**keywords, "actual_seq_kvlen": lengths})[0], expected)
+
+
 def test_compiled_graphs_see_the_simulator_context() -> None:
     torch._dynamo.reset()
     arguments = small_call()
