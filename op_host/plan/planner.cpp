@@ -365,10 +365,8 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
                                    : CutRows(header, row_limit, sequences);
     if (tiles > kTilesMax) {
         // The one limit that a legal request can pass. (No memory holds its tensors, but a fake tensor needs none.)
-        Status status = NotSupportedYet(problem.op, "query", Concat(tiles, " tiles of work"),
-                                        Concat("at most ", kTilesMax, " (sequences x heads x blocks of query rows)"));
-        status.rule = "PLAN";
-        return status;
+        return NotSupportedYet(problem.op, "query", Concat(tiles, " tiles of work"),
+                               Concat("at most ", kTilesMax, " (sequences x heads x blocks of query rows)"));
     }
     const int64_t key_limit = TileKeysLimit(problem, geometry);
     header.tile_keys = uint32_t(ChooseTileKeys(header, sequences, tiles, key_limit));
