@@ -34,8 +34,10 @@ public:
         if (finishes && pass == 0 && rows.count > 0) {
             finished_.Prepare(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
+        const ChannelSpan channels = ChannelsOf(pass);
+        Rescale(step, rows, channels);
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
-        AddChannels(step, rows, pass, stores, finishes);
+        AddChannels(step, rows, channels, stores, finishes);
         if (finishes && ends && rows.count > 0) {
             finished_.WriteValues(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
@@ -64,29 +66,56 @@ public:
     }
 
 private:
-    // One pass. Rows are stored or written as they are completed.
-    __aicore__ inline void AddChannels(const TileStep& step, const VectorRows& rows, int32_t pass, bool stores,
-                                       bool finishes) {
-        const int32_t channel = pass * Heads::kPartialColumns;
-        const int32_t columns = Min(finished_.Columns() - channel, Heads::kPartialColumns);
-        const int32_t chunk_rows = ChunkRows<Heads>(Heads::kChunk, RoundUp(columns, kFloatsPerRepeat));
+    __aicore__ inline ChannelSpan ChannelsOf(int32_t pass) const {
+        const int32_t begin = pass * Heads::kPartialColumns;
+        return {begin, Min(finished_.Columns() - begin, Heads::kPartialColumns)};
+    }
+
+    __aicore__ inline static int32_t ChunkRowsOf(const ChannelSpan& channels) {
+        return ChunkRows<Heads>(Heads::kChunk, RoundUp(channels.count, kFloatsPerRepeat));
+    }
+
+    __aicore__ inline bool IsFresh(const TileStep& step) const { return step.first && !combine_.Merges(step); }
+
+    // What was added up so far, to the new maximum: while P V is still on its way.
+    __aicore__ inline void Rescale(const TileStep& step, const VectorRows& rows, const ChannelSpan& channels) {
+        if (IsFresh(step)) {
+            return;
+        }
+        const int32_t pitch = finished_.Pitch();
+        const int32_t chunk_rows = ChunkRowsOf(channels);
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
             const int32_t count = Min(rows.count - begin, chunk_rows);
-            Update(step, rows, begin, count, channel, columns);
+            BroadcastRows(buffers_.Broadcast(), buffers_.Correction(step)[begin], count);
+            AscendC::PipeBarrier<PIPE_V>();
+            ApplyToRows<RowOperation::kMul>(buffers_.Accumulator(step, pitch)[begin * pitch + channels.begin],
+                                            buffers_.Broadcast(), count, channels.count, pitch);
+        }
+        AscendC::PipeBarrier<PIPE_V>();
+    }
+
+    // One pass. Rows are stored or written as they are completed.
+    __aicore__ inline void AddChannels(const TileStep& step, const VectorRows& rows, const ChannelSpan& channels,
+                                       bool stores, bool finishes) {
+        const int32_t chunk_rows = ChunkRowsOf(channels);
+        for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
+            const int32_t count = Min(rows.count - begin, chunk_rows);
+            Add(step, rows, begin, count, channels);
             const AscendC::LocalTensor<float> accumulator =
                 buffers_.Accumulator(step, finished_.Pitch())[begin * finished_.Pitch()];
             if (stores) {
-                StorePart(step, rows.offset + begin, count, channel, columns, accumulator);
+                StorePart(step, rows.offset + begin, count, channels, accumulator);
             } else if (finishes) {
-                finished_.WriteRows({step.tile.sequence, step.tile.head, rows.first + begin, count}, {channel, columns},
-                                    accumulator[channel], finished_.Divisor()[begin]);
+                finished_.WriteRows({step.tile.sequence, step.tile.head, rows.first + begin, count}, channels,
+                                    accumulator[channels.begin], finished_.Divisor()[begin]);
             }
         }
     }
 
-    // `count` rows from `begin`, `columns` channels from `channel`.
-    __aicore__ inline void Update(const TileStep& step, const VectorRows& rows, int32_t begin, int32_t count,
-                                  int32_t channel, int32_t columns) {
+    // P V of `count` rows from `begin`.
+    __aicore__ inline void Add(const TileStep& step, const VectorRows& rows, int32_t begin, int32_t count,
+                               const ChannelSpan& channels) {
+        const int32_t columns = channels.count;
         const int32_t pitch = finished_.Pitch();
         const int32_t chunk_pitch = RoundUp(columns, kFloatsPerRepeat);
         const int32_t slot_pitch = RoundUp(Min(finished_.Columns(), Heads::kPartialColumns), Heads::kPartialPitchStep);
@@ -98,26 +127,20 @@ private:
         AscendC::DataCopy(buffers_.Chunk(filled), partial_[slot + int64_t(rows.offset + begin) * slot_pitch], params);
         buffers_.ChunkIsFilled(filled);
 
-        const AscendC::LocalTensor<float> accumulator = buffers_.Accumulator(step, pitch)[begin * pitch + channel];
-        const bool is_fresh = step.first && !combine_.Merges(step);
-        if (!is_fresh) {
-            BroadcastRows(buffers_.Broadcast(), buffers_.Correction(step)[begin], count);
-            AscendC::PipeBarrier<PIPE_V>();
-            ApplyToRows<RowOperation::kMul>(accumulator, buffers_.Broadcast(), count, columns, pitch);
-            AscendC::PipeBarrier<PIPE_V>();
-        }
         const int32_t buffer = buffers_.UseChunk();
-        AccumulateRows(accumulator, buffers_.Chunk(buffer), count, columns, pitch, chunk_pitch, is_fresh);
+        AccumulateRows(buffers_.Accumulator(step, pitch)[begin * pitch + channels.begin], buffers_.Chunk(buffer), count,
+                       columns, pitch, chunk_pitch, IsFresh(step));
         buffers_.ChunkIsUsed(buffer);
     }
 
     // The partial result of a split row tile: the running output as it is, rows and channels as they are completed.
-    __aicore__ inline void StorePart(const TileStep& step, int32_t row, int32_t count, int32_t channel, int32_t columns,
+    __aicore__ inline void StorePart(const TileStep& step, int32_t row, int32_t count, const ChannelSpan& channels,
                                      const AscendC::LocalTensor<float>& accumulator) {
+        const int32_t columns = channels.count;
         const int64_t slot = parts_.Slot(core_, step.Rows().part_slot);
         AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kPart);
         AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kPart);
-        AscendC::DataCopy(parts_.At(slot + parts_.Output(row) + channel), accumulator[channel],
+        AscendC::DataCopy(parts_.At(slot + parts_.Output(row) + channels.begin), accumulator[channels.begin],
                           AscendC::DataCopyParams(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
                                                   uint16_t((finished_.Pitch() - columns) / kFloatsPerBlock),
                                                   uint16_t((finished_.Columns() - columns) / kFloatsPerBlock)));

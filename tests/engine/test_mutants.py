@@ -30,8 +30,8 @@ MUTANTS = [
     ({"passed"}, Mutant("unchanged", (), tuple(CASES))),
     ({"wrong-result"}, Mutant("causal edge off by one", (
         Edit("parts/band_mask.h", "sequence.band_high + 1 -", "sequence.band_high + (MUTANT ? 0 : 1) -"),))),
-    ({"wrong-result"}, Mutant("running output is not rescaled", without(
-        OUTPUT, "ApplyToRows<RowOperation::kMul>(accumulator, buffers_.Broadcast(), count, columns, pitch);"))),
+    ({"wrong-result"}, Mutant("running output is not rescaled", (
+        Edit(OUTPUT, "Broadcast(), count, channels.count", "Broadcast(), count, (MUTANT) ? 0 : channels.count"),))),
     ({"wrong-result"}, Mutant("scale is forgotten", (
         Edit(SOFTMAX, "plan_.scale, count", "(MUTANT ? 1.0F : plan_.scale), count"),))),
     ({"uninitialised"}, Mutant("tail is not masked", (
