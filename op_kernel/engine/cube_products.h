@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cube core has in L0, and a product step by step: operands from L1, accumulation in L0C, the result to global
 // memory. Pieces are up to 128 x 128 x 128; L0A and L0B buffers are taken in pairs, in turns.
+//
+// Mmad and Fixpipe hand an accumulator to each other by its unit flags, 512 bytes at a time: with unitFlag 3 the last
+// Mmad of a product gives away what Fixpipe, with 3 as well, takes while it is being computed, and the next product's
+// first Mmad follows Fixpipe in the same way. Every Mmad before the last one has 2.
 #pragma once
 
 #include "engine/memory.h"
@@ -25,18 +29,12 @@ public:
         for (int32_t i = 0; i < kL0Buffers; ++i) {
             AscendC::SetFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
         }
-        for (int32_t i = 0; i < kAccumulatorBuffers; ++i) {
-            AscendC::SetFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + i);
-        }
     }
 
     // Set and wait must pair: takes back the "free" events.
     __aicore__ inline void Finish() {
         for (int32_t i = 0; i < kL0Buffers; ++i) {
             AscendC::WaitFlag<AscendC::HardEvent::M_MTE1>(CubeEvent::kL0 + i);
-        }
-        for (int32_t i = 0; i < kAccumulatorBuffers; ++i) {
-            AscendC::WaitFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + i);
         }
     }
 
@@ -103,12 +101,11 @@ public:
     __aicore__ inline int32_t NextProduct() {
         const int32_t buffer = product_turn_;
         product_turn_ = (product_turn_ + 1) % kAccumulatorBuffers;
-        AscendC::WaitFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + buffer);
         return buffer;
     }
 
     __aicore__ inline void Multiply(int32_t product, int32_t l0, int32_t rows, int32_t columns, int32_t depth,
-                                    bool overwrite) {
+                                    bool overwrite, bool last) {
         AscendC::SetFlag<AscendC::HardEvent::MTE1_M>(CubeEvent::kL0 + l0);
         AscendC::WaitFlag<AscendC::HardEvent::MTE1_M>(CubeEvent::kL0 + l0);
         AscendC::MmadParams params;
@@ -116,6 +113,7 @@ public:
         params.n = uint16_t(columns);
         params.k = uint16_t(depth);
         params.cmatrixInitVal = overwrite;
+        params.unitFlag = last ? kUnitsHandedOver : kUnitsKept;
         // The unit keeps the order of dependent accumulations only from ten output fractals on.
         if (!overwrite && (rows / kFractal) * (columns / kFractal) < 10) {
             AscendC::PipeBarrier<PIPE_M>();
@@ -128,15 +126,13 @@ public:
     // wide enough and nobody reads the columns past `columns`.
     __aicore__ inline void StoreProduct(int32_t product, const AscendC::GlobalTensor<float>& target, int32_t rows,
                                         int32_t columns, int32_t pitch) {
-        AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);
-        AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);
         AscendC::FixpipeParamsV220 params;
         params.nSize = uint16_t(RoundUp(columns, kFractal));
         params.mSize = uint16_t(rows);
         params.srcStride = uint16_t(RoundUp(rows, kFractal));
         params.dstStride = uint32_t(pitch);
+        params.unitFlag = kUnitsHandedOver;
         AscendC::Fixpipe<float, float, AscendC::CFG_ROW_MAJOR>(target, Product(product), params);
-        AscendC::SetFlag<AscendC::HardEvent::FIX_M>(CubeEvent::kAccumulator + product);
     }
 
 private:
@@ -149,6 +145,9 @@ private:
     __aicore__ inline AscendC::LocalTensor<float> Product(int32_t buffer) {
         return l0c_.template Get<float>()[sizeof(L0CMemory::product[0]) / sizeof(float) * buffer];
     }
+
+    static constexpr uint8_t kUnitsKept = 2;
+    static constexpr uint8_t kUnitsHandedOver = 3;
 
     AscendC::TBuf<AscendC::TPosition::A2> l0a_;
     AscendC::TBuf<AscendC::TPosition::B2> l0b_;

@@ -111,7 +111,7 @@ private:
             const int32_t l0 = products_.NextL0();
             LoadQueryLeft(l0, rows, channel, depth);
             products_.LoadKeyRight(l0, granule, key, keys, channel / kFractal, depth / kFractal);
-            products_.Multiply(product, l0, rows.rows, keys, depth, channel == 0);
+            products_.Multiply(product, l0, rows.rows, keys, depth, channel == 0, channel + depth >= channels);
         }
         const int64_t slot = ScoreSlot<Heads>(step.step, 0) / int64_t(sizeof(float));
         products_.StoreProduct(product, scores_[slot + column], rows.rows, keys, int32_t(plan_.tile_keys));
@@ -167,7 +167,7 @@ private:
                 products_.LoadLeft(l0, loads_.WaitForProbs(), rows, 0, keys);
                 left_holds_[l0] = 0;
                 loads_.FreeProbs();
-                products_.Multiply(product, l0, rows, columns, keys, piece == 0);
+                products_.Multiply(product, l0, rows, columns, keys, piece == 0, key + keys >= step.keys.last);
             }
             if (granule.last_user == step.r) {
                 loads_.FreeValues(number);

@@ -40,7 +40,6 @@ struct CubeEvent {
     // MTE1_M: L0A and L0B are filled; M_MTE1: they may be overwritten. TPipe keeps M_MTE1 0, 1 and 2 set on the cube
     // core, from its constructor to its destructor, for the high-level Matmul.
     static constexpr int32_t kL0 = 3;
-    static constexpr int32_t kAccumulator = 0;  // M_FIX: product is in L0C; FIX_M: L0C may be overwritten
 };
 static_assert(CubeEvent::kKeys + kGranuleBuffers <= CubeEvent::kValues, "ids of one pipe pair overlap");
 static_assert(CubeEvent::kValues + kGranuleBuffers <= CubeEvent::kProbs, "ids of one pipe pair overlap");
@@ -48,7 +47,7 @@ static_assert(CubeEvent::kProbs + kProbBuffers <= 6, "event ids 6 and 7 are rese
 
 constexpr int32_t kWideGranules = 3;  // K and V of wide heads in L1
 
-// The same for wide heads; L0 and accumulators have the events of CubeEvent.
+// The same for wide heads; L0 has the events of CubeEvent.
 struct WideCubeEvent {
     static constexpr int32_t kGranules = 0;
     static constexpr int32_t kProbs = 3;  // and MTE2_FIX: it has left its slot, which takes scores

@@ -143,7 +143,7 @@ private:
             score.channels += taken;
             if (first + taken == block_depth) {
                 products_.Multiply(score.product, score.l0, score.rows, score.keys, block_depth,
-                                   score.channels == block_depth);
+                                   score.channels == block_depth, score.channels == all);
             }
         }
     }
@@ -172,7 +172,7 @@ private:
                 const int32_t l0 = products_.NextL0();
                 products_.LoadLeft(l0, probs[piece * kCubeStep * row_elements], rows, 0, keys);
                 products_.LoadValueRight(l0, values, 0, keys, width);
-                products_.Multiply(products[i], l0, rows, width, keys, turn == 0);
+                products_.Multiply(products[i], l0, rows, width, keys, turn == 0, turn == pieces - 1);
                 if (turn == pieces - 1) {
                     if (i == 0 && (pass > 0 || step.step > 0)) {
                         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForUpdate);

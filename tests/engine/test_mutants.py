@@ -24,6 +24,9 @@ FINISH = "engine/finished_rows.h"
 SOURCE = "engine/key_source.h"
 LOADS = "engine/cube_loads.h"
 MEMORY = "engine/memory.h"
+BUFFERS = "engine/vector_buffers.h"
+PRODUCTS = "engine/cube_products.h"
+STORE = "AscendC::Fixpipe<float, float, AscendC::CFG_ROW_MAJOR>(target"
 
 # What is found, then what is changed.
 MUTANTS = [
@@ -39,10 +42,22 @@ MUTANTS = [
     ({"race"}, Mutant("one slot for all steps", (
         Edit(MEMORY, "step * uint32_t(Heads::kScoreSlotsOfStep)",
              "(MUTANT ? 0 : step * uint32_t(Heads::kScoreSlotsOfStep))"),))),
-    ({"race"}, Mutant("no event between product and store", without(
-        "engine/cube_products.h",
-        "AscendC::SetFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);",
-        "AscendC::WaitFlag<AscendC::HardEvent::M_FIX>(CubeEvent::kAccumulator + product);"))),
+    ({"race"}, Mutant("no event between result and store", without(
+        BUFFERS,
+        "AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kStore + buffer);",
+        "AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kStore + buffer);"))),
+    ({"flag"}, Mutant("each part of a product hands it over", (
+        Edit(PRODUCTS, "params.unitFlag = last", "params.unitFlag = last || (MUTANT)"),))),
+    ({"flag"}, Mutant("a whole product is kept", (
+        Edit(PRODUCTS, "kUnitsHandedOver : ", "(MUTANT) ? kUnitsKept : kUnitsHandedOver : "),))),
+    ({"race"}, Mutant("a product does not wait until the one before is stored", (
+        Edit(PRODUCTS, ": kUnitsKept;", ": (MUTANT) && overwrite ? uint8_t(0) : kUnitsKept;"),))),
+    ({"race"}, Mutant("products are stored without unit flags", (
+        Edit(PRODUCTS, STORE, f"params.unitFlag = (MUTANT) ? uint8_t(0) : params.unitFlag; {STORE}"),))),
+    ({"flag"}, Mutant("a stored product is not given back", (
+        Edit(PRODUCTS, STORE, f"params.unitFlag = (MUTANT) ? kUnitsKept : params.unitFlag; {STORE}"),))),
+    ({"flag"}, Mutant("a strip less is stored than multiplied", (
+        Edit(PRODUCTS, "RoundUp(columns, kFractal));", "RoundUp(columns - ((MUTANT) ? kFractal : 0), kFractal));"),))),
     ({"wrong-result"}, Mutant("scores of whole strips of channels only", (
         Edit(CUBE, "WholeStrips(plan_.head_dim)", "(MUTANT ? 16 : WholeStrips(plan_.head_dim))"),), ("odd",))),
     ({"uninitialised"}, Mutant("output of whole strips of channels only", (
@@ -130,9 +145,9 @@ def test_each_mutant_is_noticed_for_what_it_is(tmp_path: Path) -> None:
     with synchronisation(SOC, "checked", record=True) as block:
         ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
     calls = block.reports()[0]["sync_calls"]
-    ignored = [call for call in calls if (call["source"], call["target"]) == ("M", "FIX")]
+    ignored = [call for call in calls if (call["source"], call["target"]) == ("V", "MTE3")]
     with synchronisation(SOC, "checked", ignored=ignored), pytest.raises(ascend_attention.SimulatorError) as caught:
         ascend_attention.npu_fused_infer_attention_score_v2(**arguments)
-    rebuilt = by_name["no event between product and store"]
+    rebuilt = by_name["no event between result and store"]
     assert rebuilt.kinds == {finding["kind"] for finding in caught.value.findings} == {"race"}
     assert str(caught.value) in rebuilt.text

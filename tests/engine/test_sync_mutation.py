@@ -35,7 +35,6 @@ def test_every_event_flag_and_barrier_is_missed() -> None:
         "MTE2_MTE1 CubeEvent::kValues", "MTE1_MTE2 CubeEvent::kValues",
         "MTE2_MTE1 CubeEvent::kProbs", "MTE1_MTE2 CubeEvent::kProbs",
         "MTE1_M CubeEvent::kL0", "M_MTE1 CubeEvent::kL0",
-        "M_FIX CubeEvent::kAccumulator", "FIX_M CubeEvent::kAccumulator",
         "MTE2_V VectorEvent::kChunk", "V_MTE2 VectorEvent::kChunk",
         "V_MTE3 VectorEvent::kStore", "MTE3_V VectorEvent::kStore", "MTE3_V VectorEvent::kPart",
         "V_MTE3 VectorEvent::kPart",
@@ -71,5 +70,5 @@ def test_program_judges_one_shape(tmp_path: Path, capsys: pytest.CaptureFixture[
     printed = capsys.readouterr().out
     assert "NOT EXECUTED: softmax_stage.h:" in printed and "SURVIVED" not in printed and "FAILED" in printed
     mutants = json.loads(file.read_text())["mutants"]
-    assert len(mutants) > 45 and all(mutant["unnoticed"] == [] for mutant in mutants)
+    assert len(mutants) > 40 and all(mutant["unnoticed"] == [] for mutant in mutants)
     assert {mutant["verdict"] for mutant in mutants} == {"race", "pairing only"}
