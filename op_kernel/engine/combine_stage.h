@@ -231,10 +231,16 @@ private:
 
     __aicore__ inline void LoadOutput(const CombineTask& task, int32_t part, int32_t row, int32_t count) {
         const int32_t columns = finished_.Columns();
+        const int64_t slot = Slot(task, part);
         const int32_t buffer = buffers_.FillChunk();
-        AscendC::DataCopy(buffers_.Chunk(buffer), parts_.At(Slot(task, part) + parts_.Output(row)),
-                          AscendC::DataCopyParams(uint16_t(count), uint16_t(columns / kFloatsPerBlock), 0,
-                                                  uint16_t((finished_.Pitch() - columns) / kFloatsPerBlock)));
+        for (int32_t begin = 0; begin < columns; begin += Heads::kPartialColumns) {
+            const int32_t width = Min(columns - begin, Heads::kPartialColumns);
+            AscendC::DataCopy(buffers_.Chunk(buffer)[begin],
+                              parts_.At(slot + parts_.Output(begin / Heads::kPartialColumns, row)),
+                              AscendC::DataCopyParams(uint16_t(count), uint16_t(width / kFloatsPerBlock),
+                                                      uint16_t((parts_.Pitch() - width) / kFloatsPerBlock),
+                                                      uint16_t((finished_.Pitch() - width) / kFloatsPerBlock)));
+        }
         buffers_.ChunkIsFilled(buffer);
     }
 

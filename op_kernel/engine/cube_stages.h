@@ -18,7 +18,7 @@ public:
         : plan_(reader.Plan()), loads_(pipe, reader, arguments, walk, Rings(arguments, core)), products_(pipe) {
         GM_ADDR rings = Rings(arguments, core);
         scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
-        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
+        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + PartialBegin<Heads>()));
     }
 
     // Set and wait must pair: takes back the "free" events.
@@ -176,7 +176,7 @@ private:
                 }
             }
         }
-        const int64_t slot = int64_t(step.step % Heads::kPartialSlots) * (Heads::kPartialSlotBytes / sizeof(float));
+        const int64_t slot = PartialSlot<Heads>(step, 0) / int64_t(sizeof(float));
         products_.StoreProduct(product, partial_[slot + pass * kCubeStep], rows, columns,
                                RoundUp(int32_t(plan_.value_head_dim), kCubeStep));
     }

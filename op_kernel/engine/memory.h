@@ -8,7 +8,7 @@
 
 #include "engine/arithmetic.h"
 #include "engine/flags.h"
-#include "plan/attention_plan.h"
+#include "engine/tile_walk.h"
 
 namespace ascend_attention {
 
@@ -124,18 +124,42 @@ struct CoreWorkspace {
     uint8_t probs[Heads::kProbSlots][Heads::kProbSlotBytes];
     uint8_t partial[Heads::kPartialSlots][Heads::kPartialSlotBytes];
 };
-// P of a row takes the place of its first scores.
+// P of a row takes the place of its first scores, P V that of the last ones.
 template <>
 struct CoreWorkspace<WideHeads> {
+    uint8_t part_values[kPartValueBytes];
     uint8_t scores[WideHeads::kScoreSlots][WideHeads::kScoreSlotBytes];
-    uint8_t partial[WideHeads::kPartialSlots][WideHeads::kPartialSlotBytes];
 };
+static_assert(WideHeads::kPartialSlotBytes == WideHeads::kScoreSlotBytes, "P V takes a slot of scores");
 
 // Where the scores of a step begin, in bytes; `part` counts its slots.
 template <typename Heads>
 __aicore__ inline int64_t ScoreSlot(uint32_t step, int32_t part) {
     return int64_t((step * uint32_t(Heads::kScoreSlotsOfStep) + uint32_t(part)) % uint32_t(Heads::kScoreSlots)) *
            Heads::kScoreSlotBytes;
+}
+// Where P V of a step begins, in bytes from PartialBegin. With wide heads that is the second slot of the step's scores,
+// for one pass after the other, when it has been read. The last step of a core has room for the second pass beside the
+// first one: the slot that its part takes, or, with the first pass there, the last one.
+template <typename Heads>
+__aicore__ inline int64_t PartialSlot(const TileStep& step, int32_t pass) {
+    if constexpr (Heads::kPartialInScores) {
+        const int64_t first = ScoreSlot<Heads>(step.step, 1);
+        if (pass == 0 || !step.tile.ends) {
+            return first;
+        }
+        return (first == Heads::kScoreSlotBytes ? 2 : 1) * Heads::kScoreSlotBytes;
+    } else {
+        return int64_t(step.step % Heads::kPartialSlots) * Heads::kPartialSlotBytes;
+    }
+}
+template <typename Heads>
+constexpr uint32_t PartialBegin() {
+    if constexpr (Heads::kPartialInScores) {
+        return offsetof(CoreWorkspace<Heads>, scores);
+    } else {
+        return offsetof(CoreWorkspace<Heads>, partial);
+    }
 }
 // From row to row, in floats.
 template <typename Heads>

@@ -14,7 +14,7 @@ public:
                                   CombineStage<T, Heads>& combine, const AttentionPlan& plan,
                                   const KernelArguments& arguments, GM_ADDR rings, uint32_t core)
         : buffers_(buffers), finished_(finished), combine_(combine), core_(core), parts_(plan, arguments) {
-        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
+        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + PartialBegin<Heads>()));
     }
 
     // O = O * correction + P V, of one pass over the channels. Those of the last step go to where they are wanted.
@@ -37,7 +37,7 @@ public:
         const ChannelSpan channels = ChannelsOf(pass);
         Rescale(step, rows, channels);
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
-        AddChannels(step, rows, channels, stores, finishes);
+        AddChannels(step, rows, pass, stores, finishes);
         if (finishes && ends && rows.count > 0) {
             finished_.WriteValues(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
@@ -95,16 +95,17 @@ private:
     }
 
     // One pass. Rows are stored or written as they are completed.
-    __aicore__ inline void AddChannels(const TileStep& step, const VectorRows& rows, const ChannelSpan& channels,
-                                       bool stores, bool finishes) {
+    __aicore__ inline void AddChannels(const TileStep& step, const VectorRows& rows, int32_t pass, bool stores,
+                                       bool finishes) {
+        const ChannelSpan channels = ChannelsOf(pass);
         const int32_t chunk_rows = ChunkRowsOf(channels);
         for (int32_t begin = 0; begin < rows.count; begin += chunk_rows) {
             const int32_t count = Min(rows.count - begin, chunk_rows);
-            Add(step, rows, begin, count, channels);
+            Add(step, rows, begin, count, pass);
             const AscendC::LocalTensor<float> accumulator =
                 buffers_.Accumulator(step, finished_.Pitch())[begin * finished_.Pitch()];
             if (stores) {
-                StorePart(step, rows.offset + begin, count, channels, accumulator);
+                StorePart(step, rows.offset + begin, count, pass, accumulator[channels.begin]);
             } else if (finishes) {
                 finished_.WriteRows({step.tile.sequence, step.tile.head, rows.first + begin, count}, channels,
                                     accumulator[channels.begin], finished_.Divisor()[begin]);
@@ -114,12 +115,13 @@ private:
 
     // P V of `count` rows from `begin`.
     __aicore__ inline void Add(const TileStep& step, const VectorRows& rows, int32_t begin, int32_t count,
-                               const ChannelSpan& channels) {
+                               int32_t pass) {
+        const ChannelSpan channels = ChannelsOf(pass);
         const int32_t columns = channels.count;
         const int32_t pitch = finished_.Pitch();
         const int32_t chunk_pitch = RoundUp(columns, kFloatsPerRepeat);
         const int32_t slot_pitch = RoundUp(Min(finished_.Columns(), Heads::kPartialColumns), Heads::kPartialPitchStep);
-        const int64_t slot = int64_t(step.step % Heads::kPartialSlots) * (Heads::kPartialSlotBytes / sizeof(float));
+        const int64_t slot = PartialSlot<Heads>(step, pass) / int64_t(sizeof(float));
         const AscendC::DataCopyParams params(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
                                              uint16_t((slot_pitch - columns) / kFloatsPerBlock),
                                              uint16_t((chunk_pitch - columns) / kFloatsPerBlock));
@@ -134,16 +136,16 @@ private:
     }
 
     // The partial result of a split row tile: the running output as it is, rows and channels as they are completed.
-    __aicore__ inline void StorePart(const TileStep& step, int32_t row, int32_t count, const ChannelSpan& channels,
+    __aicore__ inline void StorePart(const TileStep& step, int32_t row, int32_t count, int32_t pass,
                                      const AscendC::LocalTensor<float>& accumulator) {
-        const int32_t columns = channels.count;
+        const int32_t columns = ChannelsOf(pass).count;
         const int64_t slot = parts_.Slot(core_, step.Rows().part_slot);
         AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kPart);
         AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(VectorEvent::kPart);
-        AscendC::DataCopy(parts_.At(slot + parts_.Output(row) + channels.begin), accumulator[channels.begin],
+        AscendC::DataCopy(parts_.At(slot + parts_.Output(pass, row)), accumulator,
                           AscendC::DataCopyParams(uint16_t(count), uint16_t(columns / kFloatsPerBlock),
                                                   uint16_t((finished_.Pitch() - columns) / kFloatsPerBlock),
-                                                  uint16_t((finished_.Columns() - columns) / kFloatsPerBlock)));
+                                                  uint16_t((parts_.Pitch() - columns) / kFloatsPerBlock)));
     }
 
     // Its maxima and sums, the last of it.

@@ -2,6 +2,7 @@
 // Where the partial results of split row tiles lie, in floats from the start of the workspace.
 #pragma once
 
+#include "engine/arithmetic.h"
 #include "engine/kernel_arguments.h"
 #include "plan/attention_plan.h"
 
@@ -10,27 +11,31 @@ namespace ascend_attention {
 class PartialResults {
 public:
     __aicore__ inline PartialResults(const AttentionPlan& plan, const KernelArguments& arguments)
-        : columns_(int32_t(PartColumns(plan.value_head_dim))),
+        : slot_(PartSlotBytes(plan.value_head_dim) / int64_t(sizeof(float))),
+          pitch_(Min(int32_t(PartColumns(plan.value_head_dim)), int32_t(kPartPassColumns))),
           ring_(plan.workspace_core_stride / int64_t(sizeof(float))),
           heads_(plan.workspace_parts / int64_t(sizeof(float))) {
         floats_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(arguments.workspace));
     }
 
     __aicore__ inline int64_t Slot(uint32_t core, int32_t slot) const {
-        return slot == kTailSlot ? int64_t(core) * ring_ : heads_ + int64_t(core) * SlotFloats();
+        return slot == kTailSlot ? int64_t(core) * ring_ : heads_ + int64_t(core) * slot_;
     }
     // From the tail slot of one core to that of the next.
     __aicore__ inline int64_t TailStride() const { return ring_; }
-    __aicore__ inline int64_t Output(int32_t row) const { return int64_t(row) * columns_; }
-    __aicore__ inline int64_t Maximum(int32_t row) const { return int64_t(kTileRowsMax) * columns_ + row; }
-    __aicore__ inline int64_t Sum(int32_t row) const { return Maximum(row) + kTileRowsMax; }
+    __aicore__ inline static int64_t Maximum(int32_t row) { return row; }
+    __aicore__ inline static int64_t Sum(int32_t row) { return kTileRowsMax + row; }
+    // The channels from `pass` * kPartPassColumns on; rows are Pitch() apart.
+    __aicore__ inline int64_t Output(int32_t pass, int32_t row) const {
+        return 2 * kTileRowsMax + (int64_t(pass) * kTileRowsMax + row) * pitch_;
+    }
+    __aicore__ inline int32_t Pitch() const { return pitch_; }
 
     __aicore__ inline AscendC::GlobalTensor<float> At(int64_t offset) const { return floats_[offset]; }
 
 private:
-    __aicore__ inline int64_t SlotFloats() const { return PartSlotBytes(columns_) / int64_t(sizeof(float)); }
-
-    int32_t columns_;
+    int64_t slot_;
+    int32_t pitch_;
     int64_t ring_;
     int64_t heads_;
     AscendC::GlobalTensor<float> floats_;

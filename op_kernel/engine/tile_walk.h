@@ -43,6 +43,7 @@ struct KeyTile {
     int32_t begin;  // keys [begin, end); none in a task none of whose rows sees a key
     int32_t end;
     bool first;  // of its task
+    bool ends;   // the core's work
 
     // Keys of this tile that row tile r takes part in: from the start of a piece of kCubeStep keys, so that the row
     // tiles of a group share pieces, to the last one it sees.
@@ -124,6 +125,7 @@ public:
         const int32_t size = int32_t(reader_->Plan().tile_keys);
         current_.end = Min(key_end_, key_cursor_ + size - (key_cursor_ - key_origin_) % size);
         key_cursor_ = current_.end;
+        current_.ends = tiles_left_ == 0 && key_cursor_ >= key_end_;
         tile = current_;
         return true;
     }

@@ -21,7 +21,6 @@ public:
           products_(pipe) {
         GM_ADDR rings = Rings(arguments, core);
         scores_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, scores)));
-        partial_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(rings + offsetof(CoreWorkspace<Heads>, partial)));
         loads_.Prefetch();
     }
 
@@ -30,7 +29,7 @@ public:
         loads_.Finish();
         products_.Finish();
         if (has_worked_) {
-            AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForUpdate);
+            WaitForUpdates(lead_.step + 1);
         }
     }
 
@@ -54,17 +53,16 @@ public:
     // P V of a step, with the rest of S of the step that leads, if one does.
     __aicore__ inline void Follow(const TileStep& step) {
         const bool leads = lead_.step != step.step;
-        const int32_t passes = CeilDiv(int32_t(plan_.value_head_dim), kWideChannels);
         if (!leads) {
             FetchProbs(step);
         }
-        PartialChannels(step, 0, passes);
+        PartialChannels(step, 0);
         if (leads) {
             const int32_t pieces = CeilDiv(lead_.KeyCount(), kCubeStep);
             Scores(lead_, PiecesInFront(pieces), pieces);
         }
-        for (int32_t pass = 1; pass < passes; ++pass) {
-            PartialChannels(step, pass, passes);
+        for (int32_t pass = 1; pass < Passes(); ++pass) {
+            PartialChannels(step, pass);
         }
     }
 
@@ -78,14 +76,37 @@ private:
         loads_.LoadProbs(step);
     }
 
-    __aicore__ inline void Scores(const TileStep& step, int32_t begin, int32_t end) {
-        for (int32_t piece = begin; piece < end; ++piece) {
-            ScorePiece(step, piece);
+    __aicore__ inline int32_t Passes() const { return CeilDiv(int32_t(plan_.value_head_dim), kWideChannels); }
+
+    // Until the vector cores have read all P V of the first `steps` steps, and `passes` passes of the next one.
+    __aicore__ inline void WaitForUpdates(uint32_t steps, int32_t passes = 0) {
+        for (const uint32_t all = steps * uint32_t(Passes()) + uint32_t(passes); updates_ < all; ++updates_) {
+            AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForUpdate);
         }
     }
 
-    // S of 128 keys, accumulated over the channels.
-    __aicore__ inline void ScorePiece(const TileStep& step, int32_t piece) {
+    // The first slot of S held P V of two steps ago, which the vector cores read after the softmax that they are at:
+    // the second piece is multiplied before that is waited for.
+    __aicore__ inline void Scores(const TileStep& step, int32_t begin, int32_t end) {
+        const bool waits = begin == 0 && step.step >= 2;
+        const int32_t ahead = waits ? Min(end, kAccumulatorBuffers) : begin;
+        int32_t products[kAccumulatorBuffers];
+        for (int32_t piece = begin; piece < ahead; ++piece) {
+            products[piece] = ScorePiece(step, piece);
+        }
+        if (waits) {
+            WaitForUpdates(step.step - 1);
+        }
+        for (int32_t piece = begin; piece < ahead; ++piece) {
+            StoreScores(step, piece, products[piece]);
+        }
+        for (int32_t piece = ahead; piece < end; ++piece) {
+            StoreScores(step, piece, ScorePiece(step, piece));
+        }
+    }
+
+    // S of 128 keys, accumulated over the channels: in which accumulator it is.
+    __aicore__ inline int32_t ScorePiece(const TileStep& step, int32_t piece) {
         const int32_t keys = Min(step.KeyCount() - piece * kCubeStep, kCubeStep);
         const int32_t rows = step.Rows().rows;
         const bool keeps = loads_.IsKept(step) && (piece + 1) * kCubeStep >= step.KeyCount();
@@ -105,9 +126,14 @@ private:
         if (step.last && (piece + 1) * kCubeStep >= step.KeyCount()) {
             loads_.FreeQuery();
         }
+        return score.product;
+    }
+
+    __aicore__ inline void StoreScores(const TileStep& step, int32_t piece, int32_t product) {
         const int32_t key = piece * kCubeStep;
+        const int32_t keys = Min(step.KeyCount() - key, kCubeStep);
         const int64_t slot = ScoreSlot<Heads>(step.step, key / Heads::kScoreSlotKeys) / int64_t(sizeof(float));
-        products_.StoreProduct(score.product, scores_[slot + key % Heads::kScoreSlotKeys], rows, keys,
+        products_.StoreProduct(product, scores_[slot + key % Heads::kScoreSlotKeys], step.Rows().rows, keys,
                                ScorePitch<Heads>(plan_));
         if (key + keys == step.KeyCount()) {
             AscendC::CrossCoreSetFlag<kCubeVectorMode, PIPE_FIX>(CrossCoreFlag::kVectorWaitsForScores);
@@ -149,7 +175,7 @@ private:
     }
 
     // Up to 256 channels of O_partial, accumulated over the keys.
-    __aicore__ inline void PartialChannels(const TileStep& step, int32_t pass, int32_t passes) {
+    __aicore__ inline void PartialChannels(const TileStep& step, int32_t pass) {
         const int32_t begin = pass * kWideChannels;
         const int32_t columns = Min(WholeStrips(plan_.value_head_dim) - begin, kWideChannels);
         const int32_t rows = step.Rows().rows;
@@ -174,13 +200,13 @@ private:
                 products_.LoadValueRight(l0, values, 0, keys, width);
                 products_.Multiply(products[i], l0, rows, width, keys, turn == 0, turn == pieces - 1);
                 if (turn == pieces - 1) {
-                    if (i == 0 && (pass > 0 || step.step > 0)) {
-                        AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForUpdate);
+                    if (i == 0 && pass > 0) {
+                        WaitForUpdates(step.step, step.tile.ends ? 0 : pass);
                     }
-                    StorePartial(step, products[i], i * kCubeStep, width);
+                    StorePartial(step, pass, products[i], i * kCubeStep, width);
                 }
             }
-            if (turn == pieces - 1 && pass == passes - 1) {
+            if (turn == pieces - 1 && pass == Passes() - 1) {
                 loads_.FreeProbs();
             }
             if (kept && turn == 0) {
@@ -193,8 +219,10 @@ private:
     }
 
     // `channel`: of the pass.
-    __aicore__ inline void StorePartial(const TileStep& step, int32_t product, int32_t channel, int32_t columns) {
-        products_.StoreProduct(product, partial_[channel], step.Rows().rows, columns, kWideChannels);
+    __aicore__ inline void StorePartial(const TileStep& step, int32_t pass, int32_t product, int32_t channel,
+                                        int32_t columns) {
+        const int64_t slot = PartialSlot<Heads>(step, pass) / int64_t(sizeof(float));
+        products_.StoreProduct(product, scores_[slot + channel], step.Rows().rows, columns, kWideChannels);
     }
 
     // Divides 512 + 64 channels evenly.
@@ -205,8 +233,8 @@ private:
     WideLoads<T> loads_;
     CubeProducts<T> products_;
     AscendC::GlobalTensor<float> scores_;
-    AscendC::GlobalTensor<float> partial_;
     TileStep lead_ = {};
+    uint32_t updates_ = 0;  // passes over the channels, of all steps, that are known to have been read
     bool has_worked_ = false;
 };
 

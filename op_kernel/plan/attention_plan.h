@@ -176,12 +176,20 @@ struct CombineTask {
 constexpr int32_t kHeadSlot = 0;
 constexpr int32_t kTailSlot = 1;
 
-// A partial result: for each row of the tile the sum of exp(score - maximum) * value over its keys, then the maxima
-// and the sums of exp(score - maximum), float32. Each of the three arrays has kTileRowsMax rows, of PartColumns, 1
-// and 1.
-constexpr int64_t PartColumns(int64_t value_head_dim) { return (value_head_dim + 15) / 16 * 16; }
-constexpr int64_t PartSlotBytes(int64_t value_head_dim) { return kTileRowsMax * (PartColumns(value_head_dim) + 2) * 4; }
+// A partial result: the maxima of the rows of a tile, the sums of exp(score - maximum), then for each row the sum of
+// exp(score - maximum) * value over its keys, float32. The first two arrays have kTileRowsMax elements. Of the third
+// one up to kPartPassColumns channels of all kTileRowsMax rows follow each other, then the next ones, as P V comes.
+constexpr int64_t kPartPassColumns = 256;
+constexpr int64_t PartColumns(int64_t value_head_dim) {
+    const int64_t step = value_head_dim > kPartPassColumns ? kPartPassColumns : 16;
+    return (value_head_dim + step - 1) / step * step;
+}
+constexpr int64_t PartSlotBytes(int64_t value_head_dim) {
+    return kPartValueBytes + kTileRowsMax * PartColumns(value_head_dim) * 4;
+}
 
+static_assert(NarrowHeads::kPartialColumns == kPartPassColumns && WideHeads::kPartialColumns == kPartPassColumns,
+              "parts lie as they come");
 static_assert(PartSlotBytes(NarrowHeads::kValueDimMax) <= NarrowHeads::kCoreWorkspaceBytes, "a part in a ring");
 static_assert(PartSlotBytes(WideHeads::kValueDimMax) <= WideHeads::kCoreWorkspaceBytes, "a part in a ring");
 

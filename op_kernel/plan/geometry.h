@@ -27,6 +27,9 @@ constexpr int64_t kWideTileFixedCost = kTileRowsMax;
 // A tile that is only zeroed.
 constexpr int64_t kEmptyTileCost = 16;
 
+// Maxima and sums of the rows of a part, see CombineTask.
+constexpr int64_t kPartValueBytes = 2 * kTileRowsMax * 4;
+
 // P V follows S `steps_behind` steps later. Steps in flight between the cube core and its vector cores pass through a
 // ring in global memory that stays in L2. `chunk` is the number of scores that a vector core works on at a time, in
 // whole groups of eight rows; an explicit mask or a bias takes part of its buffer, so key tiles are shorter with them.
@@ -45,6 +48,8 @@ struct HeadGeometry {
     // Whether P of a row replaces the scores of the row in the first slot of the step.
     static constexpr bool kProbsInScores = prob_slots == 0;
     static constexpr int32_t kPartialSlots = partial_slots;
+    // Whether P V of a step replaces scores of the step.
+    static constexpr bool kPartialInScores = partial_slots == 0;
     static constexpr int32_t kPartialColumns = partial_columns;       // P V comes in passes of so many channels
     static constexpr int32_t kPartialPitchStep = partial_pitch_step;  // whose rows are a multiple of this apart
     static constexpr int32_t kChunk = chunk;
@@ -56,11 +61,12 @@ struct HeadGeometry {
     static constexpr int64_t kScoreSlotBytes = int64_t(kTileRowsMax) * score_slot_keys * 4;
     static constexpr int64_t kProbSlotBytes = int64_t(kTileRowsMax) * kTileKeysMax * 2;
     static constexpr int64_t kPartialSlotBytes = int64_t(kTileRowsMax) * partial_columns * 4;
-    static constexpr int64_t kCoreWorkspaceBytes =
-        kScoreSlots * kScoreSlotBytes + kProbSlots * kProbSlotBytes + kPartialSlots * kPartialSlotBytes;
+    static constexpr int64_t kCoreWorkspaceBytes = (kPartialInScores ? kPartValueBytes : 0) +
+                                                   kScoreSlots * kScoreSlotBytes + kProbSlots * kProbSlotBytes +
+                                                   kPartialSlots * kPartialSlotBytes;
 };
 using NarrowHeads = HeadGeometry<256, 256, kRowGroupMax, 2, 8192, 3, kTileKeysMax, 3, 3, 256, kCubeStep>;
-using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 3, kTileKeysMax / 2, 0, 1, 256, 256>;
+using WideHeads = HeadGeometry<576, 512, 1, 1, 4096, 3, kTileKeysMax / 2, 0, 0, 256, 256>;
 
 // Most parts that a row tile is split into: the combine stage has their maxima and sums in one chunk buffer.
 constexpr int32_t kPartsMax = 32;
