@@ -37,12 +37,18 @@ public:
         const ChannelSpan channels = ChannelsOf(pass);
         Rescale(step, rows, channels);
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
+        if (stores && pass == 0 && rows.count > 0) {
+            StorePartValues(step, rows);
+        }
         AddChannels(step, rows, pass, stores, finishes);
         if (finishes && ends && rows.count > 0) {
             finished_.WriteValues(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
         if (stores && ends) {
-            StorePartValues(step, rows);
+            if (rows.count > 0) {
+                AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kPart);
+                part_is_stored_ = true;
+            }
             combine_.PartIsStored(slot);
         }
     }
@@ -148,11 +154,9 @@ private:
                                                   uint16_t((parts_.Pitch() - columns) / kFloatsPerBlock)));
     }
 
-    // Its maxima and sums, the last of it.
+    // Its maxima and sums: they are there before P V. Both vector cores have read S of the step then, which may lie
+    // there.
     __aicore__ inline void StorePartValues(const TileStep& step, const VectorRows& rows) {
-        if (rows.count == 0) {
-            return;
-        }
         const int64_t slot = parts_.Slot(core_, step.Rows().part_slot);
         const int32_t buffer = buffers_.FillStore();
         const AscendC::LocalTensor<float> maximum = buffers_.FloatStore(buffer);
@@ -166,8 +170,6 @@ private:
         AscendC::DataCopy(parts_.At(slot + parts_.Maximum(rows.offset)), maximum, values);
         AscendC::DataCopy(parts_.At(slot + parts_.Sum(rows.offset)), sum, values);
         buffers_.StoreIsWritten(buffer);
-        AscendC::SetFlag<AscendC::HardEvent::MTE3_V>(VectorEvent::kPart);
-        part_is_stored_ = true;
     }
 
     VectorBuffers<T, Heads>& buffers_;

@@ -23,6 +23,7 @@ namespace ascend_attention {
 constexpr int32_t kNotSplit = -1;
 constexpr int32_t kStays = 2;                             // the core adds the part of another core to its own
 constexpr uint32_t kStaggers = kTileKeysMax / kCubeStep;  // different first key tiles of wide heads
+constexpr uint32_t kStaggered = 3;                        // neighbouring cores that have the same
 
 struct RowTile {
     int32_t row_begin;  // within the head
@@ -108,7 +109,7 @@ public:
         cut_begin_ = range.key_begin;
         cut_end_ = range.key_end;
         merges_ = range.merges != 0;
-        stagger_ = int32_t(core % kStaggers) * kCubeStep;
+        stagger_ = int32_t(kStaggers - 1 - core / kStaggered % kStaggers) * kCubeStep;
         if (tiles_left_ > 0) {
             reader.Sequence(sequence_index_, next_sequence_);
         }
@@ -294,6 +295,12 @@ struct TileStep {
         return Rows().part_slot == kStays && (last_but_one || (first && last));
     }
 };
+
+// A last step of the core of one piece, with a step before it: all of its S comes before P V of that one, and its P can
+// be there before that has been multiplied.
+__aicore__ inline bool IsShortEnd(const TileStep& step) {
+    return step.tile.ends && step.step > 0 && step.KeyCount() <= kCubeStep;
+}
 
 class StepWalk {
 public:

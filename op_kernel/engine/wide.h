@@ -48,7 +48,7 @@ struct VectorWide {
     // The first pass of the step before is there while the cube core is at the last piece of this step's S. At the end
     // there may be no such piece; then S is there before.
     __aicore__ static inline void Lead(Stages& stages, const TileStep& step) {
-        if (step.step > 0 && !(step.tile.ends && step.KeyCount() <= kCubeStep)) {
+        if (step.step > 0 && !IsShortEnd(step)) {
             Begin(stages, stages.before);
         }
         stages.softmax.Run(step);

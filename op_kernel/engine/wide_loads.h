@@ -22,6 +22,7 @@ struct WideL1Memory {
     uint16_t ropes[kWideRopeBuffers][kCubeStep * kWideRopeMax];
 };
 static_assert(sizeof(WideL1Memory) <= 512 * 1024 - 256, "L1");
+static_assert(kCubeStep <= WideHeads::kHeadDimMax, "P of a short last step takes the place of Q");
 
 // Of the pieces of a step's S those that come before P V of the step before.
 __aicore__ inline int32_t PiecesInFront(int32_t pieces) { return (3 * pieces + 2) / 4; }
@@ -209,24 +210,26 @@ public:
     // The rope part of the next piece of K, there with the first channels of the piece.
     __aicore__ inline AscendC::LocalTensor<T> NextRope() { return Rope(ropes_used_++ % kWideRopeBuffers); }
 
-    // P of a step lies in its slot row by row, in the place of the scores.
-    __aicore__ inline void LoadProbs(const TileStep& step) {
+    // P of a step lies in its slot row by row, in the place of the scores. `after_query`: it takes the place of Q,
+    // which the core needs no more.
+    __aicore__ inline void LoadProbs(const TileStep& step, bool after_query) {
         const int32_t rows = Max(step.Rows().rows, kLeftRowsMin);
         const int64_t slot_pitch = 2 * int64_t(ScorePitch<Heads>(plan_));  // elements of T
         const RowRun run{ScoreSlot<Heads>(step.step, 0) / int64_t(sizeof(T)), slot_pitch, rows};
-        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs);
-        CopyRunToNz(Memory(offsetof(WideL1Memory, probs)), RoundUp(rows, kFractal), 0, probs_, run, step.KeyCount());
+        AscendC::WaitFlag<AscendC::HardEvent::MTE1_MTE2>(ProbsEvent(after_query));
+        CopyRunToNz(Probs(after_query), RoundUp(rows, kFractal), 0, probs_, run, step.KeyCount());
         AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kProbs);
         // Its slot takes scores of the next step.
         AscendC::SetFlag<AscendC::HardEvent::MTE2_FIX>(WideCubeEvent::kProbs);
         AscendC::WaitFlag<AscendC::HardEvent::MTE2_FIX>(WideCubeEvent::kProbs);
     }
-    __aicore__ inline AscendC::LocalTensor<T> WaitForProbs() {
-        AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kProbs);
-        return Probs();
+    __aicore__ inline void WaitForProbs() { AscendC::WaitFlag<AscendC::HardEvent::MTE2_MTE1>(WideCubeEvent::kProbs); }
+    __aicore__ inline AscendC::LocalTensor<T> Probs(bool after_query) {
+        return Memory(after_query ? offsetof(WideL1Memory, query) : offsetof(WideL1Memory, probs));
     }
-    __aicore__ inline AscendC::LocalTensor<T> Probs() { return Memory(offsetof(WideL1Memory, probs)); }
-    __aicore__ inline void FreeProbs() { AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(WideCubeEvent::kProbs); }
+    __aicore__ inline void FreeProbs(bool after_query) {
+        AscendC::SetFlag<AscendC::HardEvent::MTE1_MTE2>(ProbsEvent(after_query));
+    }
 
     // Q of the current task: loaded before its first K, so there when that is.
     __aicore__ inline AscendC::LocalTensor<T> Query() { return Memory(offsetof(WideL1Memory, query)); }
@@ -237,6 +240,9 @@ public:
     }
 
 private:
+    __aicore__ inline static int32_t ProbsEvent(bool after_query) {
+        return after_query ? WideCubeEvent::kQuery : WideCubeEvent::kProbs;
+    }
     __aicore__ inline AscendC::LocalTensor<T> Memory(uint32_t byte_offset) {
         return l1_.template Get<T>()[byte_offset / sizeof(T)];
     }

@@ -53,13 +53,16 @@ public:
     // P V of a step, with the rest of S of the step that leads, if one does.
     __aicore__ inline void Follow(const TileStep& step) {
         const bool leads = lead_.step != step.step;
-        if (!leads) {
+        if (!leads && !IsShortEnd(step)) {
             FetchProbs(step);
         }
         PartialChannels(step, 0);
         if (leads) {
             const int32_t pieces = CeilDiv(lead_.KeyCount(), kCubeStep);
             Scores(lead_, PiecesInFront(pieces), pieces);
+        }
+        if (leads && IsShortEnd(lead_)) {
+            FetchProbs(lead_);
         }
         for (int32_t pass = 1; pass < Passes(); ++pass) {
             PartialChannels(step, pass);
@@ -73,7 +76,7 @@ private:
 
     __aicore__ inline void FetchProbs(const TileStep& step) {
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kCubeWaitsForProbs);
-        loads_.LoadProbs(step);
+        loads_.LoadProbs(step, IsShortEnd(step));
     }
 
     __aicore__ inline int32_t Passes() const { return CeilDiv(int32_t(plan_.value_head_dim), kWideChannels); }
@@ -181,7 +184,11 @@ private:
         const int32_t rows = step.Rows().rows;
         const int32_t row_elements = RoundUp(rows, kFractal);
         const int32_t pieces = CeilDiv(step.KeyCount(), kCubeStep);
-        const AscendC::LocalTensor<T> probs = pass == 0 ? loads_.WaitForProbs() : loads_.Probs();
+        const bool after_query = IsShortEnd(step);
+        if (pass == 0) {
+            loads_.WaitForProbs();
+        }
+        const AscendC::LocalTensor<T> probs = loads_.Probs(after_query);
         const bool kept = pass == 0 && loads_.IsKept(step);  // the last piece: it comes first
         int32_t products[kAccumulatorBuffers];
         for (int32_t turn = 0; turn < pieces; ++turn) {
@@ -207,7 +214,7 @@ private:
                 }
             }
             if (turn == pieces - 1 && pass == Passes() - 1) {
-                loads_.FreeProbs();
+                loads_.FreeProbs(after_query);
             }
             if (kept && turn == 0) {
                 loads_.FreeKept();
