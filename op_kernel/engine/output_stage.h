@@ -35,9 +35,14 @@ public:
             finished_.Prepare(head_rows, buffers_.RunningMax(step), buffers_.RunningSum(step));
         }
         const ChannelSpan channels = ChannelsOf(pass);
+        const bool stores_values = stores && pass == 0 && rows.count > 0;
+        if (stores_values && Heads::kPartialInScores) {
+            StorePartValues(step, rows);
+        }
         Rescale(step, rows, channels);
         AscendC::CrossCoreWaitFlag(CrossCoreFlag::kVectorWaitsForPartial);
-        if (stores && pass == 0 && rows.count > 0) {
+        // Where they take the place of scores, both vector cores have read those now.
+        if (stores_values && !Heads::kPartialInScores) {
             StorePartValues(step, rows);
         }
         AddChannels(step, rows, pass, stores, finishes);

@@ -21,9 +21,10 @@
 namespace ascend_attention {
 
 constexpr int32_t kNotSplit = -1;
-constexpr int32_t kStays = 2;                             // the core adds the part of another core to its own
-constexpr uint32_t kStaggers = kTileKeysMax / kCubeStep;  // different first key tiles of wide heads
-constexpr uint32_t kStaggered = 3;                        // neighbouring cores that have the same
+constexpr int32_t kStays = 2;  // the core adds the part of another core to its own
+// Different first key tiles of wide heads, from short to long, and how many neighbouring cores have the same.
+constexpr uint32_t kStaggers = kTileKeysMax / kCubeStep;
+constexpr uint32_t kStaggeredCores = 2;
 
 struct RowTile {
     int32_t row_begin;  // within the head
@@ -109,7 +110,7 @@ public:
         cut_begin_ = range.key_begin;
         cut_end_ = range.key_end;
         merges_ = range.merges != 0;
-        stagger_ = int32_t(kStaggers - 1 - core / kStaggered % kStaggers) * kCubeStep;
+        stagger_ = int32_t(kStaggers - 1 - core / kStaggeredCores % kStaggers) * kCubeStep;
         if (tiles_left_ > 0) {
             reader.Sequence(sequence_index_, next_sequence_);
         }
