@@ -8,10 +8,10 @@
 //
 // From the last scores of a step to its P in L1 a softmax takes longer than half a step, so three of four pieces of the
 // next S come in front of its P V. Before P V(i - 1) the cube core has waited for P of step i - 1, hence for the end of
-// every earlier read of S(i - 2) by the vector cores. S has three slots of 256 keys, P of a row takes the place of its
-// first scores: the second half of S(i) comes where P(i - 1) was, when that has been fetched. The partial output has
-// one slot of 256 channels: the vector cores say when they have read it. Each slot less is memory that is not written
-// back to HBM.
+// every earlier read of S by the vector cores. S has three slots of 256 keys. P of a row takes the place of its first
+// scores: the second half of S(i) comes where P(i - 1) was, when that has been fetched. P V(i - 1) takes the place of
+// the last scores of its step, pass after pass; the first half of S(i + 1) comes there, when the vector cores say that
+// they have read it. Each slot less is memory that is not written back to HBM.
 #pragma once
 
 #include "engine/prefill.h"

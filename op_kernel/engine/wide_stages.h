@@ -88,6 +88,17 @@ private:
         }
     }
 
+    // Of P V. Its first pass is where S was, which has been read; but the last step of a core leaves a part behind,
+    // which may come to where P V of the step before was: if that is of another row tile, other rows of it are on each
+    // vector core.
+    __aicore__ inline void WaitForSlot(const TileStep& step, int32_t pass) {
+        if (pass > 0) {
+            WaitForUpdates(step.step, step.tile.ends ? 0 : pass);
+        } else if (step.tile.ends && step.first) {
+            WaitForUpdates(step.step);
+        }
+    }
+
     // The first slot of S held P V of two steps ago, which the vector cores read after the softmax that they are at:
     // the second piece is multiplied before that is waited for.
     __aicore__ inline void Scores(const TileStep& step, int32_t begin, int32_t end) {
@@ -207,8 +218,8 @@ private:
                 products_.LoadValueRight(l0, values, 0, keys, width);
                 products_.Multiply(products[i], l0, rows, width, keys, turn == 0, turn == pieces - 1);
                 if (turn == pieces - 1) {
-                    if (i == 0 && pass > 0) {
-                        WaitForUpdates(step.step, step.tile.ends ? 0 : pass);
+                    if (i == 0) {
+                        WaitForSlot(step, pass);
                     }
                     StorePartial(step, pass, products[i], i * kCubeStep, width);
                 }

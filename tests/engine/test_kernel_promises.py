@@ -5,6 +5,7 @@ address."""
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,6 +62,18 @@ def test_results_are_right_on_any_number_of_cores(way: FiaCase) -> None:
         verdict = compare_fused_infer_attention_score_v2(results, **way.arguments())
         assert verdict.passed, verdict.table()
     assert blocks["Ascend910B2", 1] == 1 < blocks["Ascend910B2", 7] <= 7 < blocks["Ascend910B2", 0], blocks
+
+
+def test_parts_of_wide_heads_lie_anywhere_in_the_ring() -> None:
+    """Which slots of scores a core's last step has, and so what its part overwrites, is its number modulo three. The
+    last row tile may be the first key tile of the core as well: before it the vector cores had other rows."""
+    for keys, cores in itertools.product((520, 1100, 1536, 2100, 2700), (2, 3)):
+        latent = FiaCase("latent", "BSND", "bfloat16", num_query_heads=16, num_key_value_heads=1, query_length=1,
+                         head_dim=512, rope_dim=64, actual_seq_kvlen=(keys,), storage="NZ", value_is_key=True,
+                         return_softmax_lse=False)  # fmt: skip
+        run_and_judge(latent, cores=cores)
+    for keys, cores in itertools.product((700, 1024), (3, 5, 7)):
+        run_and_judge(FiaCase("wide", num_query_heads=2, query_length=130, key_length=keys, head_dim=320), cores=cores)
 
 
 @pytest.fixture
