@@ -218,7 +218,9 @@ private:
 };
 
 // Of one core: the partial result of a cut tile that is not its last one.
-int64_t PartBytes(int64_t value_head_dim) { return PartSlotBytes(RoundUp(value_head_dim, 16)); }
+int64_t PartBytes(const Geometry& geometry, int64_t value_head_dim) {
+    return PartSlotBytes(value_head_dim, geometry.core_workspace_bytes == WideHeads::kCoreWorkspaceBytes);
+}
 
 // What a plan takes, in cycles, for choosing between two: timed mode on Ascend910B2 with a cold L2 is met within a
 // fifth. A core goes on by one key in kKeyCycles with 256 channels of key and value, longer with more rows; short row
@@ -386,7 +388,7 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
     Plan result;
     result.kernel = std::string(geometry.kernel) + NameOf(problem.dtype);
     result.block_count = header.core_count;
-    const int64_t parts = split.combine.empty() ? 0 : header.core_count * PartBytes(problem.value_head_dim);
+    const int64_t parts = split.combine.empty() ? 0 : header.core_count * PartBytes(geometry, problem.value_head_dim);
     result.workspace_bytes = uint64_t(header.workspace_parts + parts);
     if (selected) {
         result.workspace_bytes += AddLists(int64_t(result.workspace_bytes), &header);
@@ -398,9 +400,9 @@ Status MakePlan(const AttentionProblem& problem, const Soc& soc, Plan* plan) {
 
 uint64_t MaxWorkspaceBytes(int64_t head_dim, int64_t value_head_dim, const Soc& soc) {
     const Geometry* geometry = GeometryOf(head_dim, value_head_dim);
-    return geometry == nullptr
-               ? 0
-               : uint64_t(soc.aic_count) * uint64_t(geometry->core_workspace_bytes + PartBytes(value_head_dim));
+    return geometry == nullptr ? 0
+                               : uint64_t(soc.aic_count) *
+                                     uint64_t(geometry->core_workspace_bytes + PartBytes(*geometry, value_head_dim));
 }
 
 }  // namespace ascend_attention

@@ -159,8 +159,7 @@ private:
                                                   uint16_t((parts_.Pitch() - columns) / kFloatsPerBlock)));
     }
 
-    // Its maxima and sums: they are there before P V. Both vector cores have read S of the step then, which may lie
-    // there.
+    // Its maxima and sums.
     __aicore__ inline void StorePartValues(const TileStep& step, const VectorRows& rows) {
         const int64_t slot = parts_.Slot(core_, step.Rows().part_slot);
         const int32_t buffer = buffers_.FillStore();

@@ -11,8 +11,8 @@ namespace ascend_attention {
 class PartialResults {
 public:
     __aicore__ inline PartialResults(const AttentionPlan& plan, const KernelArguments& arguments)
-        : slot_(PartSlotBytes(plan.value_head_dim) / int64_t(sizeof(float))),
-          pitch_(Min(int32_t(PartColumns(plan.value_head_dim)), int32_t(kPartPassColumns))),
+        : slot_(PartSlotBytes(plan.value_head_dim, IsWide(plan)) / int64_t(sizeof(float))),
+          pitch_(Min(int32_t(PartColumns(plan.value_head_dim, IsWide(plan))), int32_t(kPartPassColumns))),
           ring_(plan.workspace_core_stride / int64_t(sizeof(float))),
           heads_(plan.workspace_parts / int64_t(sizeof(float))) {
         floats_.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(arguments.workspace));

@@ -22,7 +22,7 @@ namespace ascend_attention {
 
 constexpr int32_t kNotSplit = -1;
 constexpr int32_t kStays = 2;  // the core adds the part of another core to its own
-// Different first key tiles of wide heads, from short to long, and how many neighbouring cores have the same.
+// How many ways to shift the key tiles of a core with wide heads, and how many neighbouring cores shift alike.
 constexpr uint32_t kStaggers = kTileKeysMax / kCubeStep;
 constexpr uint32_t kStaggeredCores = 2;
 
@@ -45,7 +45,7 @@ struct KeyTile {
     int32_t begin;  // keys [begin, end); none in a task none of whose rows sees a key
     int32_t end;
     bool first;  // of its task
-    bool ends;   // the core's work
+    bool ends;   // the core's work: no task follows, not even one without keys
 
     // Keys of this tile that row tile r takes part in: from the start of a piece of kCubeStep keys, so that the row
     // tiles of a group share pieces, to the last one it sees.
@@ -217,8 +217,8 @@ private:
     }
 
     // Where keys of wide heads are read once, HBM is the limit, and cores that all load at the same time and all
-    // multiply at the same time waste it: a core's first key tile is shorter than that of its neighbours, if its row
-    // tile has been cut anyway.
+    // multiply at the same time waste it: key tiles of cores are shifted, so that the first ones are of all lengths, if
+    // the row tile has been cut anyway.
     __aicore__ inline void Stagger() {
         if (IsWide(reader_->Plan()) && numbers_ == 1 && current_.row_tiles[0].part_slot != kNotSplit &&
             current_.sequence.tile_count == 1) {
@@ -272,7 +272,7 @@ private:
     int32_t cut_begin_;
     int32_t cut_end_;
     bool merges_;             // the last row tile
-    int32_t stagger_;         // keys that the core's first key tile may be shorter
+    int32_t stagger_;         // keys by which the core's key tiles are shifted
     int32_t key_origin_ = 0;  // where the task's first key tile begins
     int32_t key_cursor_ = 0;
     int32_t key_end_ = 0;

@@ -99,8 +99,8 @@ private:
         }
     }
 
-    // The first slot of S held P V of two steps ago, which the vector cores read after the softmax that they are at:
-    // the second piece is multiplied before that is waited for.
+    // The first slot of S held P V of two steps ago, which the vector cores read after the softmax that they are at: a
+    // second piece, if one is in front, is multiplied before that is waited for.
     __aicore__ inline void Scores(const TileStep& step, int32_t begin, int32_t end) {
         const bool waits = begin == 0 && step.step >= 2;
         const int32_t ahead = waits ? Min(end, kAccumulatorBuffers) : begin;

@@ -171,27 +171,28 @@ struct CombineTask {
     uint32_t part_count;
     int32_t last_slot;  // of the last part; all others are in tail slots, since the tile goes on on the next core
 };
-// The slot kTailSlot is the begin of the core's ring, which has been used up when its last row tile ends: its lines are
-// in L2, and cost HBM nothing more. The slots kHeadSlot of all cores begin at workspace_parts.
+// The slot kTailSlot is the begin of the core's ring, of which little is in use when its last row tile ends: its lines
+// are in L2, and cost HBM nothing more. The slots kHeadSlot of all cores begin at workspace_parts.
 constexpr int32_t kHeadSlot = 0;
 constexpr int32_t kTailSlot = 1;
 
 // A partial result: the maxima of the rows of a tile, the sums of exp(score - maximum), then for each row the sum of
 // exp(score - maximum) * value over its keys, float32. The first two arrays have kTileRowsMax elements. Of the third
-// one up to kPartPassColumns channels of all kTileRowsMax rows follow each other, then the next ones, as P V comes.
+// one up to kPartPassColumns channels of all kTileRowsMax rows follow each other, then the next ones, as P V comes. Of
+// wide heads rows are as far apart as those of P V, whose place they take: no row comes to where another row was.
 constexpr int64_t kPartPassColumns = 256;
-constexpr int64_t PartColumns(int64_t value_head_dim) {
-    const int64_t step = value_head_dim > kPartPassColumns ? kPartPassColumns : 16;
+constexpr int64_t PartColumns(int64_t value_head_dim, bool wide) {
+    const int64_t step = wide ? kPartPassColumns : 16;
     return (value_head_dim + step - 1) / step * step;
 }
-constexpr int64_t PartSlotBytes(int64_t value_head_dim) {
-    return kPartValueBytes + kTileRowsMax * PartColumns(value_head_dim) * 4;
+constexpr int64_t PartSlotBytes(int64_t value_head_dim, bool wide) {
+    return kPartValueBytes + kTileRowsMax * PartColumns(value_head_dim, wide) * 4;
 }
 
 static_assert(NarrowHeads::kPartialColumns == kPartPassColumns && WideHeads::kPartialColumns == kPartPassColumns,
               "parts lie as they come");
-static_assert(PartSlotBytes(NarrowHeads::kValueDimMax) <= NarrowHeads::kCoreWorkspaceBytes, "a part in a ring");
-static_assert(PartSlotBytes(WideHeads::kValueDimMax) <= WideHeads::kCoreWorkspaceBytes, "a part in a ring");
+static_assert(PartSlotBytes(NarrowHeads::kValueDimMax, false) <= NarrowHeads::kCoreWorkspaceBytes, "a part in a ring");
+static_assert(PartSlotBytes(WideHeads::kValueDimMax, true) <= WideHeads::kCoreWorkspaceBytes, "a part in a ring");
 
 static_assert(sizeof(AttentionPlan) == 288, "the plan is read as bytes on the device");
 static_assert(sizeof(SequencePlan) == 128, "the plan is read as bytes on the device");

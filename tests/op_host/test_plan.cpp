@@ -60,8 +60,9 @@ void CheckLimits(const AttentionProblem& problem, const Plan& plan, const Soc& s
     CHECK_CONTEXT(header.core_count >= 1 && int64_t(header.core_count) <= soc.aic_count, context);
     CHECK_EQ_CONTEXT(plan.block_count, header.core_count, context);
     const uint64_t rings = uint64_t(header.core_count) * uint64_t(header.workspace_core_stride);
-    const uint64_t parts =
-        header.combine_count == 0 ? 0 : header.core_count * uint64_t(PartSlotBytes(problem.value_head_dim));
+    const uint64_t parts = header.combine_count == 0
+                               ? 0
+                               : header.core_count * uint64_t(PartSlotBytes(problem.value_head_dim, IsWide(header)));
     CHECK_EQ_CONTEXT(uint64_t(header.workspace_parts), rings, context);
     CHECK_EQ_CONTEXT(plan.workspace_bytes, rings + parts, context);
     CHECK_CONTEXT(plan.workspace_bytes <= MaxWorkspaceBytes(problem.head_dim, problem.value_head_dim, soc), context);

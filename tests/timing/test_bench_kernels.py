@@ -130,6 +130,7 @@ def check_targets(quick: Quick) -> None:
     ragged = quick.row("BNSD B24 N8 S1024 ragged D128 bf16 causal")
     uniform = quick.row("BNSD B24 N8 S640 D128 bf16 causal")
     assert ragged["utilisation"]["middle"] >= 0.85 * uniform["utilisation"]["middle"]
+    # 1.08 until accumulators went by unit flags: the last core ends as before, the mean is lower.
     assert ragged["busiest_to_mean"] <= 1.085
     split = quick.row("BNSD B1 N64/8 S1x32768 D128 bf16 none BNBD")
     assert split["needed_share"]["middle"] >= 0.94 and split["busiest_to_mean"] <= 1.02
