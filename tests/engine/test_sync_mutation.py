@@ -50,9 +50,9 @@ def test_every_event_and_flag_of_wide_heads_is_missed() -> None:
     Three survive, and why: the other vector events between stores are the same code as for narrow heads, where kStore
     is missed, and here a step has too few stores. kQuery says that Q may be overwritten; between the last S of a task
     and the Q of the next one lie the granules of P V, whose own events order the same thing in every request that the
-    documents allow (values of more than 256 channels), and P that takes its place follows S. kProbs says that P in L1 may be
-    overwritten: all but the last step of a core have waited for the vector cores to read P V of the step that used it,
-    and before the last one lie three granules of its P V. Narrower values would need it there.
+    documents allow (values of more than 256 channels), and P that takes its place follows S. kProbs says that P in L1
+    may be overwritten: all but the last step of a core have waited for the vector cores to read P V of the step that
+    used it, and before the last one lie three granules of its P V. Narrower values would need both.
     """
     result = study([case(shape) for shape in WIDE], roots=[ROOT], kinds=["pair"])
     assert not result.unread, table(result)
